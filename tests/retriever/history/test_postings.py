@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retriever.history.hashes import word_hashes
 from retriever.history.lexical import hashed_words
 from retriever.history.postings import Postings
+from retriever.history.ragged import word_hashes
 
 TEXTS = ["the wheel the", "", "a wheel", "the tide the tide"]
 

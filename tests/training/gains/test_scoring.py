@@ -30,7 +30,7 @@ from retriever.templates import auxiliary_template
 from training.files import alone_in
 from training.gains.scores import SCHEMA, merge_scores, read_scores
 from training.gains.scoring import Pace, Scorer, describe, few_shot_examples, prepared, score_units
-from training.gains.units import GainOptions, ScoringUnit, plan_units, target_texts
+from training.gains.units import GainOptions, ScoringUnit, plan_units, sample_candidates, target_texts
 
 OPTIONS = GainOptions("commit", targets=2, candidates=None, target_tokens=40, document_tokens=60)
 
@@ -477,3 +477,29 @@ def test_however_little_time_is_left_the_smallest_unit_is_scored(tmp_path, monke
     units = [unit_of("a-0", 32), unit_of("a-1", 3), unit_of("b-0", 7)]
     score_units(units, counting, tmp_path, {}, pace=Pace(lambda: 0.0, 1))
     assert counting.scored == ["b-0"]  # whole, which a part of the other group is not
+
+
+def document(number: int, text: str | None = None) -> Document:
+    return Document(f"d{number:02d}", text or f"text {number}", float(number), "say it")
+
+
+def ids(documents: object) -> list[str]:
+    return [each.id for each in documents]  # type: ignore[attr-defined]
+
+
+def test_a_sample_holds_the_best_the_latest_and_others():
+    candidates = [document(number, "spoke wheel" if number == 3 else None) for number in range(30)]
+
+    found = sample_candidates("the spoke of a wheel", candidates, 9, seed="a")
+
+    assert len(found) == 9
+    assert {"d03", "d27", "d28", "d29"} <= set(ids(found))
+    assert ids(found) == sorted(ids(found))
+    assert found == sample_candidates("the spoke of a wheel", candidates, 9, seed="a")
+
+
+def test_few_candidates_are_all_taken():
+    candidates = [document(number) for number in range(5)]
+
+    assert sample_candidates("x", candidates, 9, seed="a") == candidates
+    assert sample_candidates("x", candidates * 4, None, seed="a") == candidates * 4

@@ -9,8 +9,8 @@ import pytest
 
 from pearl.errors import InputError
 from tests.training.reward.conftest import versions
-from training.reward.config import KEPT, MEAN
-from training.reward.material import PR, P, R, RewardMaterial, read_material
+from training.reward.config import BOTH, CUT, KEPT, MEAN, WHOLE
+from training.reward.material import PR, P, R, RewardMaterial, of_lengths, read_material
 
 
 def pair(one: str, other: str, preferred: object = "1") -> dict[str, object]:
@@ -162,3 +162,15 @@ def test_too_little_to_split(scored_file):
     found: RewardMaterial = read_material([scored_file(2)], (), MEAN)
     with pytest.raises(InputError, match="2 underlying paragraphs are too few to split"):
         found.split(0.1, seed=0)
+
+
+BETTER = "The kettle sang. He put one cup back."
+WORSE = "A deep longing washed over him. Golden light filled it. The kettle whispered on and on into the night."
+PAIRS = [(BETTER, WORSE), (WORSE, BETTER), ("It rained.", "It rained. Nothing happened that day.")]
+CUT_PAIRS = [(BETTER, "A deep longing washed over him."), ("A deep longing washed over him.", BETTER)]
+
+
+@pytest.mark.parametrize(("lengths", "left"), [(WHOLE, PAIRS), (CUT, CUT_PAIRS), (BOTH, [*PAIRS, *CUT_PAIRS])])
+def test_the_longer_text_ends_where_the_other_does(lengths, left):
+    """The pair that only the cut sentences told apart is left out."""
+    assert of_lengths(PAIRS, lengths) == left
