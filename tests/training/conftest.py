@@ -11,16 +11,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from pearl.budget import Budget
-from pearl.history.split import split_of
+from pearl.clock import Budget
+from pearl.history.partition import split_of
 from pearl.records import Document, Request
 from retriever.history.word_weights import WordWeights
 from training.data.records import Example
 from training.data.selection import SelectionOptions, select
 from training.fit.material import FitMaterial, with_signals
 from training.gains.proxy import ProxyScales
-from training.options import TrainingOptions
-from training.run import Run
+from training.run import Run, TrainingOptions
 
 
 @pytest.fixture

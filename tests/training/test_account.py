@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from pearl.budget import Budget
-from pearl.history.split import DEV
+from pearl.clock import Budget
+from pearl.history.partition import DEV
 from retriever.history.word_weights import WordWeights
 from training.account import question_floors
 from training.data.histories import Corpus

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from retriever.calibrated.artifact import read_manifest
 from training.gains.scores import read_scores
-from training.options import TrainingOptions
 from training.recipe import train_retriever
+from training.run import TrainingOptions
 
 DOCUMENTS = 40
 LEARNED, CHOSEN = 24, 32  # places where the texts to choose by, and to measure with, begin

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pearl.history.split import DEV, TEST, TRAIN
+from pearl.history.partition import DEV, TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import CROSS_ENCODER, load_artifact, read_manifest
 from retriever.models.cross_encoder import ALL_WORDS, CrossEncoderModel, PairReading

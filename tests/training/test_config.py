@@ -20,8 +20,8 @@ from training.config import (
     read_config,
     values_of,
 )
-from training.options import TrainingOptions
 from training.reward.config import CODE, PAPER, RewardConfig, RewardOptions
+from training.run import TrainingOptions
 
 NAMES = ("preset", *SCORED_CHOICES, *FITTED_CHOICES)
 

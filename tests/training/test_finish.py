@@ -6,13 +6,13 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from pearl.budget import Budget
+from pearl.clock import Budget
 from pearl.errors import InputError
 from pearl.templates import load_template
 from retriever.calibrated.artifact import load_artifact
 from training import finish
 from training.finish import draft_template, measured, with_threshold
-from training.options import TrainingOptions
+from training.run import TrainingOptions
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from pearl.budget import Budget
+from pearl.clock import Budget
 from pearl.errors import InputError
-from pearl.history.partition import ROLLING
-from pearl.history.split import DEV, TEST, TRAIN
+from pearl.history.partition import DEV, ROLLING, TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, artifact_retriever, load_artifact, read_manifest
 from retriever.models.encoder import SentenceEncoder
@@ -31,8 +30,8 @@ from training.data.split import BY_TIME
 from training.files import alone_in
 from training.gains.labels import SplitScoring
 from training.gains.units import TARGETS_PER_PIECE, GainOptions
-from training.options import TrainingOptions, TrainingPlan
 from training.recipe import fit_retriever, train_retriever
+from training.run import TrainingOptions, TrainingPlan
 
 PLANS = {TRAIN: TrainingPlan(2, None, 4), DEV: TrainingPlan(2, None, 4), TEST: TrainingPlan(1, None, 4)}
 DOCUMENTS = [Document("a", "the wheel is fine", 1.0, "wheel: item 1"), Document("b", "mind the tide", 2.0)]

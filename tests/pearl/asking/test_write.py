@@ -11,8 +11,8 @@ from pearl.asking.ask import EMPTY_ANSWER
 from pearl.asking.kept import open_replies
 from pearl.asking.patience import OUT_OF_TIME, Unwatched
 from pearl.asking.write import UNREADABLE, WritingContext, WrittenText, write_drafts, write_revised, write_revisions
-from pearl.budget import Budget
 from pearl.chat.base import Decoding
+from pearl.clock import Budget
 from pearl.errors import ChatRefused
 from pearl.prompts import PromptInputs, draft_prompt, revision_prompt, second_prompt
 from pearl.records import Document

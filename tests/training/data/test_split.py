@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pearl.errors import InputError
-from pearl.history.split import DEV, SPLITS, TEST, TRAIN, split_of
+from pearl.history.partition import DEV, SPLITS, TEST, TRAIN, split_of
 from pearl.records import Document
 from training.data.split import BY_TIME, BY_USERS, Division, way_of, written_in
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from pearl.errors import InputError
-from pearl.history.split import DEV, TRAIN
+from pearl.history.partition import DEV, TRAIN
 from retriever.history.signals import NAMES, SignalIndex
 from retriever.history.word_weights import WordWeights
 from training.data.histories import Corpus
 from training.data.split import BY_USERS, Division
 from training.fit.material import THINNED, chosen_of, proxies_of, texts_of, thinned, with_signals
 from training.gains.proxy import likenesses
-from training.options import TrainingOptions
+from training.run import TrainingOptions
 
 
 def options(**changed: Any) -> TrainingOptions:

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from pearl.errors import InputError
-from pearl.history.partition import ROLLING
-from pearl.history.split import DEV, TEST, TRAIN
+from pearl.history.partition import DEV, ROLLING, TEST, TRAIN
 from pearl.records import Document, Request
 from training.data.histories import Corpus
 from training.data.records import Example
@@ -23,7 +22,7 @@ from training.gains.corpus import check_scored, examples_of, histories_of, left_
 from training.gains.labels import SplitScoring, write_gains_of
 from training.gains.scores import read_scores
 from training.gains.units import TARGETS_PER_PIECE, GainOptions
-from training.options import gains_file
+from training.run import gains_file
 
 DOCUMENTS = [Document(str(place), f"it is fine, item {place}", 60.0 * place, f"item {place}") for place in range(9)]
 OPTIONS = GainOptions("post", TRAIN, ROLLING, 2, 3, 4, None, target_tokens=16, document_tokens=16)

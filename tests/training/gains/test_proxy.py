@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pearl.history.split import TEST, TRAIN
+from pearl.history.partition import TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.history.word_weights import WordWeights
 from training.data.histories import Corpus
@@ -24,7 +24,7 @@ from training.gains.proxy import (
     likenesses,
     unlabelled_examples,
 )
-from training.options import TrainingOptions, TrainingPlan
+from training.run import TrainingOptions, TrainingPlan
 
 
 def example(target: str, *texts: str, request: str = "r") -> Example:

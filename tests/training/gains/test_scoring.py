@@ -22,7 +22,7 @@ import pytest
 import torch
 
 from pearl.errors import InputError
-from pearl.history.split import users_of
+from pearl.history.partition import users_of
 from pearl.records import Document
 from retriever.models.auxiliary import Likelihood, PairGroup
 from retriever.models.load_auxiliary import load_auxiliary
