@@ -291,7 +291,7 @@ def write_lines(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture(scope="session")
 def embedded_once() -> Iterator[None]:
     """SmolLM2 is unpacked once, for commands too, which takes seconds."""
-    from retriever.models.causal import CausalAuxiliary
+    from retriever.models.load_auxiliary import CausalAuxiliary
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CausalAuxiliary, "embedded", cache(CausalAuxiliary.embedded))

@@ -24,7 +24,6 @@ ROOMS = {
     "pearl": (
         *(
             "errors",
-            "budget",
             "clock",
             "stats",
             "records",
@@ -61,7 +60,7 @@ ROOMS = {
         *("registry", "candidates_file", "commands"),
     ),
     "training": (
-        *("config", "files", "progress", "data", "options", "run", "choose", "gains", "fit", "reward"),
+        *("config", "files", "progress", "data", "run", "choose", "gains", "fit", "reward"),
         *("requests", "chat", "account", "recipe", "finish", "commands"),
     ),
 }

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
-from pearl.history.partition import partition
-from pearl.history.split import DEV, users_of
+from pearl.history.partition import DEV, partition, users_of
 from pearl.records import Request
 from retriever.base import content, order, relatedness_of
 from retriever.calibrated.artifact import Artifact

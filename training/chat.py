@@ -92,7 +92,7 @@ def load_base(name: str, *, four_bit: bool = False) -> tuple[Any, Any]:
         )
     if name == EMBEDDED:
         from pearl.weights.table import embedded_model_file
-        from retriever.models.smollm2 import load_smollm2
+        from retriever.models.load_auxiliary import load_smollm2
 
         model, tokenizer = load_smollm2(embedded_model_file(), torch.float32)
     else:

@@ -11,17 +11,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from pearl.budget import Budget
 from pearl.cli.main import run
+from pearl.clock import Budget
 from pearl.errors import PearlError
-from pearl.history.split import DEV, TEST
+from pearl.history.partition import DEV, TEST
 from pearl.settings import settings_with
 from pearl.templates import template_names
 from retriever.calibrated.artifact import Artifact, load_artifact, read_manifest, read_whole, write_manifest
-from training.choose.curves import MACRO_F1
-from training.choose.operating_point import set_margin, set_threshold
+from training.choose.operating_point import MACRO_F1, set_margin, set_threshold
 from training.data.histories import corpus_name
-from training.options import TrainingOptions, gains_file
+from training.run import TrainingOptions, gains_file
 
 DRAFTED_AS = {"comment": "message"}  # the template of drafts, where the auxiliary model's prompts have no namesake
 SHOWN = ("top1_gain", "topk_gain", "ndcg", "pearson_r", "median_top1_gain", "share_of_best", "win_rate")

@@ -9,9 +9,9 @@ from typing import Any
 
 from rich.console import Console
 
-from pearl.budget import Budget
+from pearl.clock import Budget
 from pearl.errors import InputError
-from pearl.history.split import DEV, TEST, TRAIN
+from pearl.history.partition import DEV, TEST, TRAIN
 from pearl.records import Document
 from pearl.runtime.ray_workers import Cluster
 from pearl.text.usable import counted
@@ -46,8 +46,7 @@ from training.fit.stages import FirstStage, SecondStage, fit_first_stage, fit_se
 from training.gains.corpus import Origin, extents_of, histories_of, left_unscored, origins_of
 from training.gains.groups import read_groups
 from training.gains.labels import SplitScoring, check_work, scored_before, write_gains_of
-from training.options import TrainingOptions
-from training.run import EMBEDDED_BY, FITTED, SCORED_DEV, SCORED_TEST, SCORED_TRAIN, WRITTEN, Run
+from training.run import EMBEDDED_BY, FITTED, SCORED_DEV, SCORED_TEST, SCORED_TRAIN, WRITTEN, Run, TrainingOptions
 
 RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
 

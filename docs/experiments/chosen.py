@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from pearl.history.split import DEV, TEST
+from pearl.history.partition import DEV, TEST
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
 from pearl.stats.bootstrap import Bootstrap

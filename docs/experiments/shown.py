@@ -27,7 +27,7 @@ from rouge_score import rouge_scorer
 
 from pearl.answers.marks import CLOSING
 from pearl.cli.options import write_json
-from pearl.history.split import DEV, SPLITS, TRAIN, split_of
+from pearl.history.partition import DEV, SPLITS, TRAIN, split_of
 from pearl.records import Document, Edges
 from pearl.settings import EMBEDDED, load_settings
 from pearl.stats.bootstrap import Bootstrap

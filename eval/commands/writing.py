@@ -26,9 +26,9 @@ from pearl.asking.cost import SpendingCap
 from pearl.asking.kept import Question, open_replies
 from pearl.asking.patience import Failed, asking
 from pearl.asking.write import WritingContext, WrittenText, draft_of, prompt_or_none
-from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding, Reply
 from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
+from pearl.clock import Budget
 from pearl.errors import ContextExceeded, InputError
 from pearl.prompts import PromptInputs, draft_prompt
 from pearl.runtime.progress import watched

@@ -15,8 +15,7 @@ from eval.retrieval.gains import GainsRecord, kept_documents
 from pearl.asking.write import WrittenText
 from pearl.errors import InputError
 from pearl.history.files import read_histories
-from pearl.history.partition import partition
-from pearl.history.split import users_of
+from pearl.history.partition import partition, users_of
 from pearl.records import Document, Request
 
 T = TypeVar("T")

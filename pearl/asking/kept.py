@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pearl.chat.base import Decoding, Message, Reply
 from pearl.errors import InputError, StoreError
-from pearl.files.private import FOLDER_MODE, private_file
+from pearl.files.whole import FOLDER_MODE, private_file
 from pearl.records import Usage
 from pearl.text.usable import storable
 

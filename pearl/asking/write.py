@@ -14,8 +14,8 @@ from pearl.asking.ask import EMPTY_ANSWER, generate, missing
 from pearl.asking.cost import SpendingCap
 from pearl.asking.kept import ReplyStore
 from pearl.asking.patience import UNWATCHED, Failed, Watch
-from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding, Reply
+from pearl.clock import Budget
 from pearl.errors import ContextExceeded
 from pearl.prompts import (
     Prompt,

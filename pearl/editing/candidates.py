@@ -1,17 +1,26 @@
-"""Candidates for a draft: what the edits of an editor make of it."""
+"""Candidates for a draft: what the edits of an editor make of it, asked for with replies that are kept, or within a
+time limit, where somebody waits."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 
 from pearl.answers.reasoning import without_reasoning
-from pearl.asking.patience import Failed
-from pearl.chat.base import Reply
+from pearl.asking.ask import AskedModel, AskingOutcome, Terms, elicit, replies
+from pearl.asking.kept import Question, ReplyStore
+from pearl.asking.patience import OUT_OF_TIME, Failed, Watch, asking
+from pearl.chat.base import ChatModel, Reply, complete
 from pearl.editing.edits import Execution, RefusedEdit, SpanEdit, execute, refusals
+from pearl.editing.prompt import prompt_for
 from pearl.editing.reply import read_reply
-from pearl.errors import InputError
+from pearl.errors import ChatError, ContextExceeded, InputError
+from pearl.records import Usage
+from pearl.runtime.side_by_side import side_by_side
 from pearl.text.usable import storable
 
 NO_EDIT, NOT_EXECUTED = "no_edit", "not_executed"
@@ -61,3 +70,67 @@ def failures(candidates: Iterable[Candidate]) -> dict[str, int]:
 def refused_edits(candidates: Iterable[Candidate]) -> dict[str, int]:
     """The number of edits that were not executed by the reason, over all candidates."""
     return refusals([edit for candidate in candidates for edit in candidate.refused])
+
+
+@dataclass(frozen=True, slots=True)
+class EditingContext:
+    """The model that edits drafts, and the limits it edits in."""
+
+    model: ChatModel
+    identity: str  # of the model, in the keys of its replies
+    kept: ReplyStore
+    terms: Terms
+
+    async def candidates(
+        self, draft: str, count: int, watch: Watch, instructions: str = ""
+    ) -> tuple[list[Candidate], AskingOutcome]:
+        """Ask for ``count`` candidates; return them, and the outcome of asking for those without a kept reply. Raises
+        ChatError when the model is down, PearlError at the cap on cost."""
+        try:
+            messages, decoding = prompt_for(self.model, draft, instructions)
+        except ContextExceeded as error:
+            return [Candidate(None, error.code)] * count, AskingOutcome()
+        editor = AskedModel(asking(self.model), self.identity, decoding, self.model.count_tokens, self.model.name)
+        questions = [Question(messages, sample) for sample in range(count)]
+        outcome = await elicit(editor, questions, self.kept, self.terms, watch)
+        return [candidate_of(draft, reply) for reply in replies(editor, questions, self.kept, outcome)], outcome
+
+
+AT_ONCE = 8  # calls for one draft
+LONG = 10_000  # characters of a reply that takes a while to read, in a thread then
+
+
+async def write_candidates(
+    model: ChatModel, draft: str, instructions: str, count: int, seconds: float, began: float | None = None
+) -> tuple[list[Candidate], Usage]:
+    """Ask for ``count`` candidates; return them and the tokens used. Calls still under way when the time is up are
+    cancelled, and fail as OUT_OF_TIME.
+
+    An endpoint is asked for several at once, a model on this machine for one after the other, so that some candidates
+    are whole when the time runs out.
+    """
+    try:
+        messages, decoding = prompt_for(model, draft, instructions)
+    except ContextExceeded as error:
+        return [Candidate(None, error.code)] * count, Usage()
+    usage = Usage()
+    candidates: dict[int, Candidate] = {}
+    numbers = iter(range(count))
+
+    async def ask() -> None:
+        nonlocal usage
+        for number in numbers:
+            try:
+                reply = await complete(model, messages, replace(decoding, seed=number, began=began))
+            except (ChatError, ContextExceeded) as error:
+                candidates[number] = Candidate(None, error.code)
+                continue
+            usage += reply.usage
+            read = partial(candidate_of, draft, reply)
+            candidates[number] = read() if len(reply.text) <= LONG else await asyncio.to_thread(read)
+
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await side_by_side(ask, 1 if model.continues else min(count, AT_ONCE))
+    late = Candidate(None, OUT_OF_TIME)
+    return [candidates.get(number, late) for number in range(count)], usage

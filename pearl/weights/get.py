@@ -17,8 +17,7 @@ from filelock import Timeout
 from rich.console import Console
 
 from pearl.errors import Conflict, InputError, Interrupted, PearlError
-from pearl.files.private import private_folder
-from pearl.files.whole import NO_ROOM
+from pearl.files.whole import NO_ROOM, private_folder
 from pearl.text.shown_urls import why, without_secrets
 from pearl.weights.packages import Packages, check_room, keeps_parts
 from pearl.weights.progress import Transfer, shown_transfer

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from pearl.errors import InputError
 from pearl.theta import ALL, EVERYTHING, theta_json
 from retriever.base import Calibration, Helps
-from retriever.calibrated.head import MOST, Cascade, SignalHead
-from retriever.calibrated.level import Level
+from retriever.calibrated.head import MOST, Cascade, Level, SignalHead
 from retriever.calibrated.retriever import CalibratedParts, CalibratedRetriever
 from retriever.history.signals import NAMES as SIGNAL_NAMES
 from retriever.history.word_weights import WordWeights

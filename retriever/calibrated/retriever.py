@@ -15,8 +15,7 @@ from pearl.clock import Clock
 from pearl.records import Document, Request
 from pearl.text.language import detect, wanted_language
 from retriever.base import Calibration, Index, Positions, Retriever, Scores, content
-from retriever.calibrated.head import Cascade, SignalHead
-from retriever.calibrated.level import Level
+from retriever.calibrated.head import Cascade, Level, SignalHead
 from retriever.history.signals import SignalIndex
 from retriever.history.word_weights import WordWeights
 from retriever.models.cross_encoder import CrossEncoderModel, KeptIds

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from retriever.history.hashes import pairs_and_triples
 from retriever.history.postings import Postings
-from retriever.history.ragged import Places, Ragged
+from retriever.history.ragged import Places, Ragged, pairs_and_triples
 
 Floats = NDArray[np.float32]
 

@@ -17,9 +17,8 @@ from pearl.clock import Clock
 from pearl.records import Request
 from pearl.text.words import SIGN, folded, word_spots, words_of
 from retriever.base import Scores
-from retriever.history.hashes import word_hashes
 from retriever.history.postings import Hits, Postings
-from retriever.history.ragged import Places, Ragged
+from retriever.history.ragged import Places, Ragged, word_hashes
 
 WORD = re.compile(r"\w+")
 K1, B = 1.5, 0.75

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.records import Document
-from retriever.history.hashes import word_hashes
 from retriever.history.lexical import hashed_words, words
-from retriever.history.ragged import Places, Ragged, Terms
+from retriever.history.ragged import Places, Ragged, Terms, word_hashes
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder, Vectors
 

@@ -18,9 +18,9 @@ from rapidfuzz import fuzz, process
 from pearl.records import Document, Request
 from retriever.base import content, oldest_first
 from retriever.history.copies import CopyIndex
-from retriever.history.hashes import letter_triples, word_hashes
 from retriever.history.lexical import BM25Index, words
 from retriever.history.postings import Postings
+from retriever.history.ragged import letter_triples, word_hashes
 from retriever.history.readings import Readings, area_hashes
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from pearl.errors import InputError
 from pearl.records import Document, Request
 from retriever.base import content
 from retriever.models.folder import BertFolder, Ids, model_folder
+from retriever.models.hardware import prefers_bfloat16
+from retriever.models.quantized import read_weights
 
 Floats = NDArray[np.float32]
 KeptIds = dict[tuple[str, str], Ids]  # of documents, by their content
@@ -29,6 +31,7 @@ KeptIds = dict[tuple[str, str], Ids]  # of documents, by their content
 REQUEST_WORDS = 48  # so that a long request leaves room for the document in a window of 128 tokens
 ALL_WORDS = 0
 LATELY = 0.2  # weight of the newest measurement in the moving mean
+PAIRS = 16  # of a batch under torch
 CHARACTERS = 32  # a token: what comes later does not fit into the window, but would be cut into tokens first
 
 
@@ -151,19 +154,46 @@ class _RuntimeReader:
 
 
 class _TorchReader:
-    """A model under torch, whose tokenizer cuts and joins texts."""
+    """A model under torch, for those that the runtime does not know: any classifier of transformers whose weights
+    ``retriever.models.quantized`` wrote; calls take turns."""
 
     def __init__(self, folder: Path, reading: PairReading) -> None:
-        from retriever.models.reference import PairModel
+        from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
+        config = AutoConfig.from_pretrained(folder, local_files_only=True)
+        model: Any = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
+        model.load_state_dict(read_weights(folder / "model.safetensors"))
+        self._model = model.eval()
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         self._reading = reading
-        self._model = PairModel(folder, reading.max_tokens)
+        self._lock = threading.Lock()
 
     def outputs(
         self, request: str, parts: Iterable[Sequence[Document]], kept_ids: KeptIds, /
     ) -> Generator[Floats, None, None]:
         for documents in parts:
-            yield self._model.outputs([self._reading.pair(request, document) for document in documents])
+            yield self._outputs([self._reading.pair(request, document) for document in documents])
+
+    def _outputs(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """(pairs, labels)"""
+        import torch
+
+        logits = np.zeros((len(pairs), self._model.config.num_labels), np.float32)
+        # texts of like length in a batch: none is padded to the length of a much longer one
+        by_length = sorted(range(len(pairs)), key=lambda position: len(pairs[position][1]))
+        with self._lock, torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=prefers_bfloat16("cpu")):
+            for start in range(0, len(pairs), PAIRS):
+                some = by_length[start : start + PAIRS]
+                tokens = self._tokenizer(
+                    [pairs[position][0] for position in some],
+                    [pairs[position][1] for position in some],
+                    truncation="longest_first",
+                    max_length=self._reading.max_tokens,
+                    padding=True,
+                    return_tensors="pt",
+                )
+                logits[some] = self._model(**tokens).logits.float().numpy()
+        return logits
 
 
 def _load(folder: Path, reading: PairReading) -> _PairReader:

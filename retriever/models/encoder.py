@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,11 @@ from pearl.settings import EMBEDDED, MPNET, load_settings
 from pearl.weights.table import package_folder
 from retriever.models.files import folder_digest
 from retriever.models.folder import BertFolder, sentence_folder
+from retriever.models.hardware import prefers_bfloat16
 from retriever.models.parts import ALL_MPNET_BASE_V2
 
 Vectors = NDArray[np.float32]  # (texts, E), rows of unit length
+SENTENCES = 32  # of a batch under torch
 
 # The names that embeddings and artifacts keep. Weights that are known by their digest say it.
 NAMES = {
@@ -140,15 +143,67 @@ class _RuntimeEncoder:
         return self.documents([text])
 
 
+class _SentenceModel:
+    """Any model of sentence-transformers, for those that the runtime does not know; calls from several threads take
+    turns."""
+
+    def __init__(self, source: str) -> None:
+        """A folder, or a name for the hub. Raises OSError or ValueError for what cannot be loaded."""
+        import torch
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        # cosines differ by about 0.002
+        dtype = torch.bfloat16 if prefers_bfloat16("cpu") else torch.float32
+        self._model: Any = SentenceTransformer(
+            source, device="cpu", local_files_only=Path(source).exists(), model_kwargs={"dtype": dtype}
+        )
+        self._lock = threading.Lock()  # its tokenizer is not safe to share between threads
+
+    def documents(self, texts: Sequence[str]) -> Vectors:
+        """(texts, E)"""
+        parts = []
+        for start in range(0, len(texts), SENTENCES):
+            with self._lock:  # given back after each part, so that a long list does not keep a request waiting
+                parts.append(self._encoded(self._model.encode_document, texts[start : start + SENTENCES]))
+        return np.concatenate(parts)
+
+    def request(self, text: str) -> Vectors:
+        """(1, E)"""
+        with self._lock, _one_core():
+            return self._encoded(self._model.encode_query, [text])
+
+    def reads(self, text: str) -> bool:
+        """True without a check: an encoder of another kind was named for the texts that it gets."""
+        return True
+
+    def _encoded(self, encode: Any, texts: Sequence[str]) -> Vectors:
+        vectors = encode(list(texts), batch_size=SENTENCES, convert_to_numpy=True, show_progress_bar=False)
+        return np.asarray(vectors, np.float32)
+
+
+@contextmanager
+def _one_core() -> Iterator[None]:
+    """Run torch on one core. A second one makes a request of 40 words a third quicker on an idle machine, but torch's
+    threads wait for each other after every layer: beside two busy processes on two cores it took ten times as long."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def _load(model: str) -> _TextEncoder:
     source = encoder_source(model)
     folder = sentence_folder(Path(source))
     try:
         if folder is not None:
             return _RuntimeEncoder(folder)
-        from retriever.models.reference import SentenceModel
-
-        return SentenceModel(source)
+        return _SentenceModel(source)
     except (OSError, ValueError, SafetensorError) as error:
         raise unusable_encoder(model, "be loaded", error, "a sentence-transformers model or folder") from error
 

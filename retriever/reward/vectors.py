@@ -5,10 +5,12 @@ Dimensions in comments: B paragraphs or pairs, E width of the encoder, V = layer
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +19,8 @@ from safetensors import SafetensorError
 from pearl.errors import InputError
 from retriever.models.folder import BertFolder, PairFolder, model_folder
 
-if TYPE_CHECKING:
-    from retriever.reward.reference import TorchVectors
-
 Vectors = NDArray[np.float32]
+AT_ONCE = 16  # texts of a batch under torch
 
 
 class ParagraphVectors(Protocol):
@@ -42,19 +42,25 @@ class PairVectors(Protocol):
 def paragraph_vectors(folder: Path, layers: Sequence[int], max_tokens: int) -> ParagraphVectors:
     """Open the encoder by the runtime if that knows it, else by torch. Raises InputError for what cannot be loaded."""
     known = model_folder(folder, max_tokens)
-    try:
-        return _RuntimeParagraphs(known, layers) if known is not None else _reference(folder, layers, max_tokens)
-    except (OSError, ValueError, SafetensorError) as error:
-        raise _unusable(folder, error) from error
+    with _loading(folder):
+        return TorchVectors(folder, layers, max_tokens) if known is None else _RuntimeParagraphs(known, layers)
 
 
 def pair_vectors(folder: Path, max_tokens: int) -> PairVectors:
     """Like :func:`paragraph_vectors`, for pairs, after the last layer."""
     known = model_folder(folder, max_tokens)
+    with _loading(folder):
+        return TorchVectors(folder, (-1,), max_tokens) if known is None else _RuntimePairs(known)
+
+
+@contextmanager
+def _loading(folder: Path) -> Iterator[None]:
     try:
-        return _RuntimePairs(known) if known is not None else _reference(folder, (-1,), max_tokens)
+        yield
     except (OSError, ValueError, SafetensorError) as error:
-        raise _unusable(folder, error) from error
+        why = str(error).strip().partition("\n")[0]
+        said = f"{folder}: the encoder of the reward model cannot be loaded: {why}"
+        raise InputError(said, code="damaged_file") from error
 
 
 class _RuntimeParagraphs:
@@ -80,12 +86,83 @@ class _RuntimePairs:
         return self._model.outputs(pairs)
 
 
-def _reference(folder: Path, layers: Sequence[int], max_tokens: int) -> TorchVectors:
-    from retriever.reward.reference import TorchVectors
+class TorchVectors:
+    """Any encoder of transformers in float32, for those that the runtime does not know; calls from several threads take
+    turns."""
 
-    return TorchVectors(folder, layers, max_tokens)
+    def __init__(self, folder: Path, layers: Sequence[int], max_tokens: int) -> None:
+        """Load the folder up to the layer above the last one asked for: some architectures do more to what comes out of
+        their last. Raises OSError or ValueError if it cannot be loaded."""
+        from transformers import AutoConfig, AutoModel, AutoTokenizer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        config: Any = AutoConfig.from_pretrained(folder, local_files_only=True)
+        if 0 <= max(layers) < config.num_hidden_layers:
+            config.num_hidden_layers = max(layers) + 1
+        verbosity = logging.get_verbosity()
+        logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # it lists the weights of the layers above
+        try:
+            self._model: Any = AutoModel.from_pretrained(folder, config=config, local_files_only=True).eval()
+        finally:
+            logging.set_verbosity(verbosity)
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        self._layers = tuple(layers)
+        self._max_tokens = max_tokens
+        self._lock = threading.Lock()
+
+    def of(self, texts: Sequence[str]) -> Vectors:
+        """(B, V)"""
+        import torch
+
+        vectors: list[Any] = [None] * len(texts)
+        by_length = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        with self._lock, torch.inference_mode():
+            for start in range(0, len(by_length), AT_ONCE):
+                some = by_length[start : start + AT_ONCE]
+                tokens = self._tokens([texts[index] for index in some])
+                for index, vector in zip(some, layer_means(self._model, tokens, self._layers).numpy(), strict=True):
+                    vectors[index] = vector
+        return np.stack(vectors)
+
+    def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
+        """(B, 2 E)"""
+        import torch
+
+        vectors = []
+        with self._lock, torch.inference_mode():
+            for start in range(0, len(pairs), AT_ONCE):
+                firsts, seconds = zip(*pairs[start : start + AT_ONCE], strict=True)
+                tokens = self._tokens(firsts, seconds)
+                vectors.append(pair_means(self._model, tokens, token_places(tokens)).numpy())
+        return np.concatenate(vectors)
+
+    def _tokens(self, *texts: Sequence[str]) -> Any:
+        cut = {"truncation": "longest_first", "max_length": self._max_tokens, "padding": True, "return_tensors": "pt"}
+        return self._tokenizer(*(list(part) for part in texts), **cut)
 
 
-def _unusable(folder: Path, error: Exception) -> InputError:
-    why = str(error).strip().partition("\n")[0]
-    return InputError(f"{folder}: the encoder of the reward model cannot be loaded: {why}", code="damaged_file")
+def layer_means(model: Any, tokens: Any, layers: Sequence[int]) -> Any:
+    """(B, V) of tokens (B, T), with gradients where they are wanted"""
+    import torch
+
+    states = model(**tokens, output_hidden_states=True).hidden_states
+    mask = tokens["attention_mask"].unsqueeze(-1)  # (B, T, 1)
+    return torch.cat([(states[layer] * mask).sum(1) / mask.sum(1) for layer in layers], 1)
+
+
+def token_places(tokens: Any) -> Any:
+    """(B, T): 0 in the first text, 1 in the second, -1 in special tokens and padding"""
+    import torch
+
+    rows = (tokens.sequence_ids(row) for row in range(len(tokens["input_ids"])))
+    return torch.tensor([[-1 if text is None else text for text in row] for row in rows])
+
+
+def pair_means(model: Any, tokens: Any, places: Any) -> Any:
+    """(B, 2 E): the mean over the tokens of each of two texts"""
+    import torch
+
+    hidden = model(**tokens).last_hidden_state
+    masks = [(places == text).unsqueeze(-1).to(hidden.dtype) for text in (0, 1)]
+    return torch.cat([(hidden * mask).sum(1) / mask.sum(1).clamp(min=1) for mask in masks], 1)

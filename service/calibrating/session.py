@@ -12,9 +12,9 @@ from rich.console import Console
 from sqlalchemy import Connection
 
 from pearl.asking.cost import SpendingCap, Survey
-from pearl.budget import Budget
 from pearl.chat.base import ChatModel
 from pearl.chat.choose import calls_at_once, make_chat_model, writer_of, writes_here
+from pearl.clock import Budget
 from pearl.errors import InputError
 from pearl.records import Prices
 from pearl.runtime.progress import watched

@@ -9,8 +9,8 @@ from pearl.asking.ask import AskedModel, AskingOutcome, Terms, elicit, replies, 
 from pearl.asking.cost import NO_PRICES, Survey
 from pearl.asking.kept import Question, ReplyStore
 from pearl.asking.patience import UNWATCHED, Failed, Watch, asking
-from pearl.budget import Budget
 from pearl.chat.base import ChatModel, Decoding, Message, Reply
+from pearl.clock import Budget
 from pearl.errors import ContextExceeded
 from pearl.prompts import Prompt
 from pearl.records import Prices

@@ -104,7 +104,7 @@ async def _ask(
     from pearl.asking.kept import open_replies
     from pearl.asking.patience import UNWATCHED
     from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
-    from pearl.editing.asked import EditingContext
+    from pearl.editing.candidates import EditingContext
     from service.process.masked_model import masked
 
     terms = Terms(calls_at_once(settings, settings.max_in_flight), settings.prices, options.max_cost)

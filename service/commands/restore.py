@@ -10,7 +10,7 @@ import typer
 
 from pearl.cli.options import JSON_OPTION, check_writable, known, write_json, writing
 from pearl.errors import InputError
-from pearl.files.private import private_folder
+from pearl.files.whole import private_folder
 from pearl.settings import Settings, load_settings
 from pearl.text.usable import counted, format_timestamp
 from service.commands.common import erase, open_database, shown_copying

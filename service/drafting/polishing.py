@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from pearl.chat.base import ChatModel
 from pearl.clock import Clock
-from pearl.editing.asked import write_candidates
 from pearl.editing.best_of import Likenesses, Rewards, edited_text, editing_of, select
+from pearl.editing.candidates import write_candidates
 from pearl.errors import InputError
 from pearl.records import Draft
 from pearl.settings import Settings

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 
 from pearl.cli.options import writing
 from pearl.errors import InputError
-from pearl.files.private import OTHERS
-from pearl.files.whole import opened
+from pearl.files.whole import OTHERS, opened
 from pearl.recipients import ADDRESS
 from service.mail.oauth import Client, Grant
 

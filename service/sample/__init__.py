@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from pearl.files.private import private_file, private_folder
+from pearl.files.whole import private_file, private_folder
 from pearl.history.files import parse_document, parse_lines
 from pearl.records import Document
 from pearl.settings import Settings

@@ -27,8 +27,7 @@ from sqlalchemy.schema import CreateIndex
 
 from pearl import __version__
 from pearl.errors import InputError, StoreError
-from pearl.files.private import FILE_MODE
-from pearl.files.whole import replaced_file
+from pearl.files.whole import FILE_MODE, replaced_file
 from pearl.history.files import located
 from service.store import documents, keys, schema, tables, transfer, users, voices
 from service.store.database import Database

@@ -10,7 +10,7 @@ from typing import Any
 
 from pearl.asking.kept import LOCK_TIMEOUT_S, ReplyStore, open_replies
 from pearl.errors import InputError, PearlError
-from pearl.files.private import private_folder
+from pearl.files.whole import private_folder
 from service.store.users import User
 
 FOLDER = "calibrations"

@@ -13,7 +13,7 @@ import pytest
 from retriever.base import Helps
 from retriever.calibrated.artifact import SHIPPED, read_manifest
 from training.config import TrainingConfig, read_config
-from training.options import TrainingOptions
+from training.run import TrainingOptions
 
 DOCS = Path(__file__).parents[2] / "docs"
 HEAD, *SECTIONS = (DOCS / "results.md").read_text(encoding="utf-8").split("\n## ")

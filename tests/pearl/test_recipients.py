@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from pearl.errors import InputError
@@ -26,7 +24,7 @@ from pearl.recipients import addressed_by_lines, check_recipient, recipient_of, 
         ("n" * 200, "n" * 200),
     ],
 )
-def test_a_recipient_as_it_is_kept(given: Any, kept: str) -> None:
+def test_a_recipient_as_it_is_kept(given, kept):
     assert check_recipient(given) == kept
     assert check_recipient(kept) == kept
 
@@ -51,13 +49,13 @@ def test_a_recipient_as_it_is_kept(given: Any, kept: str) -> None:
         (True, "wrong_type"),
     ],
 )
-def test_what_is_no_recipient(given: Any, code: str) -> None:
+def test_what_is_no_recipient(given, code):
     with pytest.raises(InputError, match="--to") as caught:
         check_recipient(given, param="--to")
     assert (caught.value.code, caught.value.param) == (code, "--to")
 
 
-def test_a_source_without_a_usable_recipient_loses_nothing_else() -> None:
+def test_a_source_without_a_usable_recipient_loses_nothing_else():
     assert recipient_of("Nan\n <nan@example.org>") == "nan@example.org"
     assert recipient_of("undisclosed-recipients:;\x00") is None
 
@@ -74,12 +72,10 @@ def test_a_source_without_a_usable_recipient_loses_nothing_else() -> None:
         (" as it is\n", " as it is\n", None, None),
     ],
 )
-def test_lines_of_a_system_message_address_a_draft(
-    system: str, rest: str, recipient: str | None, thread: str | None
-) -> None:
+def test_lines_of_a_system_message_address_a_draft(system, rest, recipient, thread):
     assert addressed_by_lines(system) == (rest, recipient, thread)
 
 
-def test_spellings_of_one_recipient_are_the_same() -> None:
+def test_spellings_of_one_recipient_are_the_same():
     assert len({same_recipient_key(name) for name in ("@nan", "Nan", "#NAN")}) == 1
     assert same_recipient_key("nan@example.org") != same_recipient_key("nan@example.com")

@@ -11,7 +11,7 @@ from pearl.settings import FILE, SERVED_INSTEAD, load_settings, settings_with
 
 
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def _clean_environment(monkeypatch) -> None:
     for name in [name for name in os.environ if name.upper().startswith("PEARL_")]:
         monkeypatch.delenv(name)
 

@@ -13,6 +13,6 @@ def encoder() -> SentenceEncoder:
 
 
 @pytest.fixture(scope="session")
-def likelihood(embedded_once: None) -> LikelihoodRetriever:
+def likelihood(embedded_once) -> LikelihoodRetriever:
     """With the real embedded model, loaded once."""
     return LikelihoodRetriever()

@@ -24,16 +24,16 @@ RANKING = [ScoredDocument(Document(str(score), f"text {score}"), score) for scor
         (Calibration(margin=0.5, floor=2.7), 4, [3.0]),
     ],
 )
-def test_what_is_worth_a_place(calibration: Calibration, k: int, chosen: list[float]) -> None:
+def test_what_is_worth_a_place(calibration, k, chosen):
     assert [found.score for found in choose(RANKING, k, calibration)] == chosen
 
 
-def test_k_documents_are_shown_where_a_request_names_k_whatever_the_margin() -> None:
+def test_k_documents_are_shown_where_a_request_names_k_whatever_the_margin():
     calibration = Calibration(margin=0.5, floor=0.0)
     assert [found.score for found in choose(RANKING, 4, calibration, exactly=True)] == [3.0, 2.5, 1.0]
 
 
-def test_a_short_history_is_shown_whatever_the_margin() -> None:
+def test_a_short_history_is_shown_whatever_the_margin():
     assert [found.score for found in choose(RANKING[:7], 4, Calibration(margin=0.5))] == [3.0, 2.5, 1.0, -1.0]
 
 
@@ -47,15 +47,13 @@ def test_a_short_history_is_shown_whatever_the_margin() -> None:
         ((-0.1, 0.0, 0.1), 3, []),
     ],
 )
-def test_in_a_short_history_what_is_unrelated_is_not_shown(
-    relatedness: tuple[float | None, ...], k: int, chosen: list[float]
-) -> None:
+def test_in_a_short_history_what_is_unrelated_is_not_shown(relatedness, k, chosen):
     ranking = [replace(found, relatedness=value) for found, value in zip(RANKING, relatedness, strict=False)]
     assert [found.score for found in choose(ranking, k, Calibration(margin=0.5))] == chosen
     assert [found.score for found in choose(ranking, k, Calibration(), exactly=True)] == [3.0, 2.5, 1.0][:k]
 
 
-def test_in_a_longer_history_what_is_unrelated_is_shown() -> None:
+def test_in_a_longer_history_what_is_unrelated_is_shown():
     ranking = [replace(found, relatedness=0.0) for found in RANKING]
     assert len(ranking) >= MARGIN_FROM
     assert [found.score for found in choose(ranking, 2, Calibration())] == [3.0, 2.5]
@@ -64,7 +62,7 @@ def test_in_a_longer_history_what_is_unrelated_is_shown() -> None:
 @pytest.mark.parametrize("exactly", [False, True])
 @pytest.mark.parametrize("calibration", [UNCALIBRATED, Calibration(margin=9.0, floor=-9.0)])
 @pytest.mark.parametrize("copy", ["Gate's shut.\nBea", " gate's shut. \t BEA\n"])
-def test_a_copy_takes_no_place(copy: str, calibration: Calibration, exactly: bool) -> None:
+def test_a_copy_takes_no_place(copy, calibration, exactly):
     texts = ["Gate's shut.\nBea", copy, "Kettle's on.", copy, "Gate's shut, Bea", "Swap with Bea.", "Yes.", "No."]
     ranking = [replace(found, document=Document(text, text)) for found, text in zip(RANKING, texts, strict=True)]
     chosen = choose(ranking, 3, calibration, exactly=exactly)
@@ -81,7 +79,7 @@ def test_a_copy_takes_no_place(copy: str, calibration: Calibration, exactly: boo
         ("a" * 9, (0.1,) * 9, True),
     ],
 )
-def test_copies_count_once_where_the_user_may_be_asked(texts: str, relatedness: tuple[float, ...], asks: bool) -> None:
+def test_copies_count_once_where_the_user_may_be_asked(texts, relatedness, asks):
     ranking = [
         ScoredDocument(Document(str(place), f" {text}\n"), 1.0, related)
         for place, (text, related) in enumerate(zip(texts, relatedness, strict=True))
@@ -89,7 +87,7 @@ def test_copies_count_once_where_the_user_may_be_asked(texts: str, relatedness: 
     assert Calibration(ask_unrelated=0.3).asks(ranking) is asks
 
 
-def test_a_short_history_is_one_of_few_different_texts() -> None:
+def test_a_short_history_is_one_of_few_different_texts():
     texts = ["Gate's shut.", *["Kettle's on."] * 8]
     ranking = [
         ScoredDocument(Document(str(place), text), -float(place), 0.05 if place else 0.5)
@@ -100,7 +98,7 @@ def test_a_short_history_is_one_of_few_different_texts() -> None:
     assert len(choose(related, 3, Calibration(margin=0.5))) == 2  # whatever the margin
 
 
-def test_nothing_to_choose_from() -> None:
+def test_nothing_to_choose_from():
     assert choose([], 4, Calibration(margin=0.5)) == []
 
 
@@ -124,6 +122,6 @@ def test_nothing_to_choose_from() -> None:
         (Calibration(ask_unrelated=0.3), (0.1,) * 7 + (None,), False),
     ],
 )
-def test_when_the_user_is_asked(calibration: Calibration, relatedness: tuple[float | None, ...], asks: bool) -> None:
+def test_when_the_user_is_asked(calibration, relatedness, asks):
     ranking = [replace(found, relatedness=value) for found, value in zip(RANKING, relatedness, strict=False)]
     assert calibration.asks(ranking) is asks

@@ -22,12 +22,12 @@ def names(entries: tuple[RetrieverEntry, ...]) -> list[str]:
     return [entry.name for entry in entries]
 
 
-def test_names_are_unique_and_every_entry_says_what_it_is() -> None:
+def test_names_are_unique_and_every_entry_says_what_it_is():
     assert len(set(names(ENTRIES))) == len(ENTRIES)
     assert all(entry.summary and "|" not in entry.summary for entry in ENTRIES)
 
 
-def test_all_but_the_artifact_are_baselines_and_all_but_likelihood_are_served() -> None:
+def test_all_but_the_artifact_are_baselines_and_all_but_likelihood_are_served():
     assert set(names(ENTRIES)) - set(UNTRAINED) == {EMBEDDED}
     assert set(names(ENTRIES)) - set(SERVED) == {LikelihoodRetriever.name}
 
@@ -45,33 +45,33 @@ class UntouchedEncoder:
 
 
 @pytest.mark.parametrize("entry", [entry for entry in ENTRIES if not entry.needs_encoder and entry.served])
-def test_without_need_of_the_encoder_it_is_not_used(entry: RetrieverEntry) -> None:
+def test_without_need_of_the_encoder_it_is_not_used(entry):
     found = entry.make(UntouchedEncoder()).rank(Request("a"), [Document("1", "a b"), Document("2", "b")])
     assert len(found) == 2
 
 
-def test_a_folder_is_a_trained_retriever_that_needs_the_encoder(tmp_path: Path) -> None:
+def test_a_folder_is_a_trained_retriever_that_needs_the_encoder(tmp_path):
     entry = find_entry(str(tmp_path))
     assert (entry.trained, entry.needs_encoder, entry.name) == (True, True, str(tmp_path))
 
 
-def test_an_unknown_name_is_answered_with_all_names() -> None:
+def test_an_unknown_name_is_answered_with_all_names():
     with pytest.raises(NotFound) as caught:
         find_entry("oracle")
     assert all(name in caught.value.message for name in names(ENTRIES))
 
 
-def test_the_route_names_those_that_are_served() -> None:
+def test_the_route_names_those_that_are_served():
     description = RerankIn.model_fields["model"].description or ""
     assert [name for name in names(ENTRIES) if f"`{name}`" in description] == list(SERVED)
 
 
 @pytest.mark.parametrize("page", ["docs/configuration.md", "docs/http-api.md"])
-def test_the_pages_name_those_that_are_served(page: str) -> None:
+def test_the_pages_name_those_that_are_served(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     assert all(f"`{name}`" in text for name in SERVED)
 
 
-def test_the_page_about_retrieval_has_a_row_for_each() -> None:
+def test_the_page_about_retrieval_has_a_row_for_each():
     text = (ROOT / "docs" / "retrieval.md").read_text(encoding="utf-8")
     assert [entry for entry in ENTRIES if f"| `{entry.name}` | {entry.summary} |" not in text] == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ from retriever.baselines.likelihood import PROMPT, LikelihoodRetriever
 from retriever.baselines.trivial import RandomRetriever, RecentRetriever
 from retriever.history.lexical import words
 from retriever.models.auxiliary import PairGroup
-from retriever.models.encoder import SentenceEncoder
 from retriever.registry import UNTRAINED, make_retriever
 
 TEXTS = [
@@ -53,13 +51,7 @@ def history(texts: Sequence[str]) -> list[Document]:
 
 
 @pytest.fixture(params=UNTRAINED)
-def retriever(
-    request: pytest.FixtureRequest,
-    encoder: SentenceEncoder,
-    causal_folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Retriever:
+def retriever(request, encoder, causal_folder, tmp_path, monkeypatch) -> Retriever:
     """Each of those that need no training; likelihood with a tiny model."""
     if request.param == LikelihoodRetriever.name:
         monkeypatch.setenv("PEARL_HOME", str(tmp_path))  # which keeps the likelihoods

@@ -11,20 +11,19 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from pearl.budget import Budget
-from pearl.history.split import split_of
+from pearl.clock import Budget
+from pearl.history.partition import split_of
 from pearl.records import Document, Request
 from retriever.history.word_weights import WordWeights
 from training.data.records import Example
 from training.data.selection import SelectionOptions, select
 from training.fit.material import FitMaterial, with_signals
 from training.gains.proxy import ProxyScales
-from training.options import TrainingOptions
-from training.run import Run
+from training.run import Run, TrainingOptions
 
 
 @pytest.fixture
-def train(run_pearl: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def train(run_pearl, monkeypatch) -> Callable[..., Any]:
     """`pearl train` with a step and options by name."""
     monkeypatch.setenv("COLUMNS", "500")  # what is said is one line, however wide the terminal is
     return partial(run_pearl, "train")
@@ -47,7 +46,7 @@ def loaded_encoders() -> Callable[..., Any]:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def encoders_once(loaded_encoders: Callable[..., Any]) -> Iterator[None]:
+def encoders_once(loaded_encoders) -> Iterator[None]:
     """Module by module, for other tests look at how an encoder is loaded."""
     from retriever.models import encoder
 
@@ -57,7 +56,7 @@ def encoders_once(loaded_encoders: Callable[..., Any]) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def sentence_folder(bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sentence_folder(bert_folder, tmp_path_factory) -> Path:
     """A tiny bi-encoder, saved."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
@@ -139,7 +138,7 @@ def make_run() -> Callable[..., Run]:
 
 
 @pytest.fixture(scope="session")
-def make_material(word_encoder: Any) -> Callable[..., FitMaterial]:
+def make_material(word_encoder) -> Callable[..., FitMaterial]:
     """Examples with their signals, and what Algorithm 1 makes of those to train on."""
 
     def make(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pearl.budget import Budget
-from pearl.history.split import DEV
+from pearl.clock import Budget
+from pearl.history.partition import DEV
 from retriever.history.word_weights import WordWeights
 from training.account import question_floors
 from training.data.histories import Corpus
@@ -20,9 +18,7 @@ WORDS = WordWeights.count(["the wheel"])
 
 
 @pytest.fixture
-def run_of(
-    writings: Any, users_in: Any, write_lines: Any, make_run: Any, word_encoder: Any, tmp_path: Path
-) -> Callable[..., Run]:
+def run_of(writings, users_in, write_lines, make_run, word_encoder, tmp_path) -> Callable[..., Run]:
     """A run on a history of so many users to choose by, the first of whom asks for something else at last."""
 
     def make(users: int) -> Run:
@@ -35,16 +31,16 @@ def run_of(
     return make
 
 
-def test_one_in_twenty_users_is_asked(run_of: Callable[..., Run]) -> None:
+def test_one_in_twenty_users_is_asked(run_of):
     (floor,) = question_floors(run_of(20), WORDS).values()
     assert question_floors(run_of(20), WORDS) == {"mine.jsonl": floor}
     assert floor > 0.5  # the others' requests are of what they write about
     assert question_floors(run_of(40), WORDS) == {"mine.jsonl": floor}
 
 
-def test_fewer_users_do_not_say_it(run_of: Callable[..., Run]) -> None:
+def test_fewer_users_do_not_say_it(run_of):
     assert question_floors(run_of(19), WORDS) == {}
 
 
-def test_what_is_not_embedded_in_time_does_not_say_it(run_of: Callable[..., Run]) -> None:
+def test_what_is_not_embedded_in_time_does_not_say_it(run_of):
     assert question_floors(replace(run_of(20), budget=Budget(0.0)), WORDS) == {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,15 @@ from rich.console import Console
 
 from retriever.calibrated.artifact import read_manifest
 from training.gains.scores import read_scores
-from training.options import TrainingOptions
 from training.recipe import train_retriever
+from training.run import TrainingOptions
 
 DOCUMENTS = 40
 LEARNED, CHOSEN = 24, 32  # places where the texts to choose by, and to measure with, begin
 
 
 @pytest.fixture
-def alone(writings: Any, write_lines: Any, causal_folder: Path, sentence_folder: Path) -> dict[str, Any]:
+def alone(writings, write_lines, causal_folder, sentence_folder) -> dict[str, Any]:
     """Options of a training on one user's history."""
     return {
         "history": write_lines(writings(["ann"], documents=DOCUMENTS), "mine.jsonl"),
@@ -40,9 +39,7 @@ def requests_in(scores: Path) -> set[int]:
     return {place(id) for id in read_scores(scores)[0]["request_id"].to_pylist()}
 
 
-def test_one_user_trains_measures_fits_again_and_ranks(
-    train: Callable[..., Any], run_pearl: Callable[..., Any], write_lines: Any, alone: dict[str, Any], tmp_path: Path
-) -> None:
+def test_one_user_trains_measures_fits_again_and_ranks(train, run_pearl, write_lines, alone, tmp_path):
     ran = train("retriever", **alone, out=tmp_path / "model")
     assert (ran.status, ran.out) == (0, "")
     artifact, work = read_manifest(tmp_path / "model"), tmp_path / "model.work"
@@ -79,7 +76,7 @@ def test_one_user_trains_measures_fits_again_and_ranks(
     assert ranked.err.startswith("Do not use this artifact: ")
 
 
-def test_scores_and_groups_of_one_user(train: Callable[..., Any], alone: dict[str, Any], tmp_path: Path) -> None:
+def test_scores_and_groups_of_one_user(train, alone, tmp_path):
     """With the steps one by one, of each split its part of the history."""
     options = {name: alone[name] for name in ("history", "aux")}
     found = []
@@ -102,7 +99,7 @@ def test_scores_and_groups_of_one_user(train: Callable[..., Any], alone: dict[st
     assert "requests of 1 user in" in ran.err
 
 
-def test_the_budget_is_spent_on_training_before_measuring(alone: dict[str, Any], tmp_path: Path) -> None:
+def test_the_budget_is_spent_on_training_before_measuring(alone, tmp_path):
     """What is measured with is scored when the artifact is there."""
     said = StringIO()
     options = TrainingOptions(
@@ -121,9 +118,7 @@ def test_the_budget_is_spent_on_training_before_measuring(alone: dict[str, Any],
     assert sorted(steps, key=said.getvalue().index) == steps
 
 
-def test_a_history_without_requests_says_what_is_missing(
-    train: Callable[..., Any], writings: Any, write_lines: Any, alone: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_history_without_requests_says_what_is_missing(train, writings, write_lines, alone, tmp_path):
     lines = [line | {"request": None} for line in writings(["ann"], documents=12)]
     options = alone | {"history": write_lines(lines, "bare.jsonl")}
     ran = train("retriever", **options, out=tmp_path / "model")
@@ -139,9 +134,7 @@ def test_a_history_without_requests_says_what_is_missing(
     assert not (tmp_path / "scores.parquet").exists()
 
 
-def test_a_history_in_which_all_texts_are_the_same(
-    train: Callable[..., Any], writings: Any, write_lines: Any, alone: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_history_in_which_all_texts_are_the_same(train, writings, write_lines, alone, tmp_path):
     lines = [line | {"text": "As I said, it is all the same."} for line in writings(["ann"], documents=12)]
     ran = train("retriever", **alone | {"history": write_lines(lines, "same.jsonl")}, out=tmp_path / "model")
     assert (ran.status, ran.out) == (2, "")
@@ -149,9 +142,7 @@ def test_a_history_in_which_all_texts_are_the_same(
     assert not (tmp_path / "model").exists()
 
 
-def test_the_steps_one_by_one_on_what_the_step_before_wrote(
-    train: Callable[..., Any], run_pearl: Callable[..., Any], write_lines: Any, alone: dict[str, Any], tmp_path: Path
-) -> None:
+def test_the_steps_one_by_one_on_what_the_step_before_wrote(train, run_pearl, write_lines, alone, tmp_path):
     """score, select, fit on the groups that were selected, and rank."""
     work, groups = tmp_path / "work", tmp_path / "groups.parquet"
     scored = {name: alone[name] for name in ("history", "aux")}

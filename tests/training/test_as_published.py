@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pearl.history.split import DEV, TEST, TRAIN
+from pearl.history.partition import DEV, TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import CROSS_ENCODER, load_artifact, read_manifest
 from retriever.models.cross_encoder import ALL_WORDS, CrossEncoderModel, PairReading
@@ -28,25 +27,25 @@ ASKED = {
 
 
 @pytest.fixture
-def history(writings: Any, users_in: Any, write_lines: Any) -> Path:
+def history(writings, users_in, write_lines) -> Path:
     users = [user for split, n in ((TRAIN, 3), (DEV, 1), (TEST, 2)) for user in users_in(split, n)]
     made: Path = write_lines(writings(users, documents=15), "mine.jsonl")
     return made
 
 
 @pytest.fixture
-def tiny(history: Path, seq2seq_folder: Path, sentence_folder: Path) -> dict[str, Any]:
+def tiny(history, seq2seq_folder, sentence_folder) -> dict[str, Any]:
     """Options that name the history and tiny models of the paper's kinds."""
     return {"history": history, "aux": seq2seq_folder, "encoder": sentence_folder}
 
 
 @pytest.fixture
-def base(mpnet_folder: Path) -> str:
+def base(mpnet_folder) -> str:
     return f"base={mpnet_folder}"
 
 
 @pytest.fixture
-def published(train: Callable[..., Any], tiny: dict[str, Any], base: str, tmp_path: Path) -> Path:
+def published(train, tiny, base, tmp_path) -> Path:
     """An artifact as published, trained by one command."""
     ran = train("retriever", **tiny, choose=[base, "preset=as_published", "epochs=1"], out=tmp_path / "model")
     assert (ran.status, ran.out) == (0, ""), ran.err
@@ -54,9 +53,7 @@ def published(train: Callable[..., Any], tiny: dict[str, Any], base: str, tmp_pa
     return tmp_path / "model"
 
 
-def test_one_command_from_a_history_to_the_papers_artifact(
-    published: Path, tiny: dict[str, Any], mpnet_folder: Path
-) -> None:
+def test_one_command_from_a_history_to_the_papers_artifact(published, tiny, mpnet_folder):
     artifact = read_manifest(published)
     training = artifact.training
     given = {"epochs": 1, "aux": str(tiny["aux"]), "base": str(mpnet_folder), "max_tokens": 128}  # MPNet reads no more
@@ -91,9 +88,7 @@ def _check_targets(rows: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.slow
-def test_it_is_ranked_measured_and_refused_like_any_other(
-    published: Path, run_pearl: Callable[..., Any], write_lines: Any, tiny: dict[str, Any]
-) -> None:
+def test_it_is_ranked_measured_and_refused_like_any_other(published, run_pearl, write_lines, tiny):
     """The cross-encoder alone says the score of every document, which it reads without its own request."""
     asked = {"input": write_lines([ASKED]), "output": "-"}
     ran = run_pearl("rank", f"PEARL_ENCODER={tiny['encoder']}", model=published, **asked)
@@ -118,9 +113,7 @@ def test_it_is_ranked_measured_and_refused_like_any_other(
 
 
 @pytest.mark.slow
-def test_step_by_step(
-    train: Callable[..., Any], tiny: dict[str, Any], base: str, mpnet_folder: Path, tmp_path: Path
-) -> None:
+def test_step_by_step(train, tiny, base, mpnet_folder, tmp_path):
     """score, select and fit under the preset; fit records how the scores were made."""
     config, common = tmp_path / "config.toml", {"history": tiny["history"], "config": tmp_path / "config.toml"}
     config.write_text(f'preset = "as_published"\nencoder = "{tiny["encoder"]}"\nepochs = 2\n')
@@ -140,14 +133,8 @@ def test_step_by_step(
 
 
 def test_single_choices_without_the_preset_and_an_adapter(
-    train: Callable[..., Any],
-    run_pearl: Callable[..., Any],
-    write_lines: Any,
-    tiny: dict[str, Any],
-    base: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    train, run_pearl, write_lines, tiny, base, tmp_path, monkeypatch
+):
     monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))
     choose = [base, "weight=0.5", "frozen_layers=2", "rate=1e-3", "proxies=4", "max_tokens=64", "request_words=9"]
     choose += ["epochs=1", "warm_start=no", "candidates=5"]
@@ -165,9 +152,7 @@ def test_single_choices_without_the_preset_and_an_adapter(
     assert len(set(ran.json["scores"])) == 3
 
 
-def test_choices_that_contradict_each_other(
-    train: Callable[..., Any], tiny: dict[str, Any], base: str, tmp_path: Path
-) -> None:
+def test_choices_that_contradict_each_other(train, tiny, base, tmp_path):
     alone, nothing = "first_stage_only=yes", "--choose first_stage_only=yes: there is no cross-encoder for"
     for choose, said in (
         (["preset=paper"], "--choose preset=paper: there are corrected, as_published."),

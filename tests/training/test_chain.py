@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pearl.history.split import DEV, SPLITS, TEST, TRAIN
+from pearl.history.partition import DEV, SPLITS, TEST, TRAIN
 from retriever.calibrated.artifact import read_manifest
 from retriever.models.files import file_digest
 from training.gains.scores import read_scores
@@ -26,7 +26,7 @@ COMMANDS = re.search(r"^```\n(.*?)^```", STEPS, re.DOTALL | re.MULTILINE)[1].spl
 
 
 @pytest.fixture
-def mine(writings: Any, users_in: Any, write_lines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def mine(writings, users_in, write_lines, tmp_path, monkeypatch) -> Path:
     """The page's history, in the folder where the commands are run."""
     users = [user for split, n in ((TRAIN, 3), (DEV, 1), (TEST, 2)) for user in users_in(split, n)]
     monkeypatch.chdir(tmp_path)
@@ -36,7 +36,7 @@ def mine(writings: Any, users_in: Any, write_lines: Any, tmp_path: Path, monkeyp
 
 
 @pytest.fixture
-def score(run_pearl: Callable[..., Any], mine: Path, causal_folder: Path) -> Callable[..., Any]:
+def score(run_pearl, mine, causal_folder) -> Callable[..., Any]:
     def run(split: str | None, out: str, candidates: int = 4, **options: Any) -> Any:
         choose = ["partition=rolling", f"candidates={candidates}", *options.pop("choose", ())]
         told = {"history": mine, "split": split, "choose": choose} | options
@@ -47,15 +47,8 @@ def score(run_pearl: Callable[..., Any], mine: Path, causal_folder: Path) -> Cal
 
 
 def test_the_pages_published_commands_run(
-    run_pearl: Callable[..., Any],
-    mine: Path,
-    writings: Any,
-    users_in: Any,
-    write_lines: Any,
-    seq2seq_folder: Path,
-    sentence_folder: Path,
-    mpnet_folder: Path,
-) -> None:
+    run_pearl, mine, writings, users_in, write_lines, seq2seq_folder, sentence_folder, mpnet_folder
+):
     """With tiny models of the paper's kinds in place of those that the page names."""
     users = [*users_in(TRAIN, 2), *users_in(DEV, 1), *users_in(TEST, 1)]
     write_lines(writings(users, documents=14), "history.jsonl.gz")
@@ -73,8 +66,8 @@ def test_the_pages_published_commands_run(
 
 
 def test_the_pages_commands_lead_from_a_history_to_a_measured_artifact(
-    run_pearl: Callable[..., Any], mine: Path, causal_folder: Path, sentence_folder: Path, bert_folder: Path
-) -> None:
+    run_pearl, mine, causal_folder, sentence_folder, bert_folder
+):
     tiny: dict[str, dict[str, Any]] = {
         "score": {"aux": causal_folder, "choose": "candidates=4"},
         "select": {},
@@ -96,9 +89,7 @@ def test_the_pages_commands_lead_from_a_history_to_a_measured_artifact(
     assert artifact.training["groups"] == file_digest(Path("groups.parquet"))
 
 
-def test_scores_that_do_not_belong_together(
-    score: Callable[..., Any], run_pearl: Callable[..., Any], mine: Path, sentence_folder: Path, write_lines: Any
-) -> None:
+def test_scores_that_do_not_belong_together(score, run_pearl, mine, sentence_folder, write_lines):
     assert score(TRAIN, "a.parquet").status == 0
     assert score(DEV, "b.parquet").status == 0
     assert score(None, "whole.parquet").status == 0
@@ -135,9 +126,7 @@ def test_scores_that_do_not_belong_together(
     assert read_manifest(Path("M")).figures == {}
 
 
-def test_scores_of_the_test_split_measure_the_artifact(
-    score: Callable[..., Any], run_pearl: Callable[..., Any], mine: Path, sentence_folder: Path
-) -> None:
+def test_scores_of_the_test_split_measure_the_artifact(score, run_pearl, mine, sentence_folder):
     for split in SPLITS:
         assert score(split, f"{split}.parquet", choose=["targets=2"]).status == 0
     common = {"history": mine, "choose": [f"encoder={sentence_folder}", "first_stage_only=yes"]}
@@ -156,9 +145,7 @@ def test_scores_of_the_test_split_measure_the_artifact(
     assert measured.inherited() in " ".join(ran.err.split())
 
 
-def test_files_of_any_names_in_one_folder(
-    score: Callable[..., Any], run_pearl: Callable[..., Any], mine: Path, sentence_folder: Path
-) -> None:
+def test_files_of_any_names_in_one_folder(score, run_pearl, mine, sentence_folder):
     """Scores without the ending that the page gives them, and histories that differ only after the first dot."""
     histories = [mine.rename("mine.2020.jsonl.gz"), Path("mine.2021.jsonl.gz")]
     lines = gzip.decompress(histories[0].read_bytes())
@@ -178,7 +165,7 @@ def test_files_of_any_names_in_one_folder(
     assert trained_on == ["mine.2020.jsonl.gz", "mine.2021.jsonl.gz"]
 
 
-def test_gains_that_cannot_be_written(score: Callable[..., Any], mine: Path) -> None:
+def test_gains_that_cannot_be_written(score, mine):
     for gains, said in ((mine.parent, "that is a folder"), ("./a.parquet", "is the file of --out; name another one.")):
         ran = score(TRAIN, "a.parquet", gains=gains)
         assert ran.status == 2
@@ -186,7 +173,7 @@ def test_gains_that_cannot_be_written(score: Callable[..., Any], mine: Path) -> 
         assert not Path("a.parquet").exists()
 
 
-def test_every_split_can_be_scored(score: Callable[..., Any]) -> None:
+def test_every_split_can_be_scored(score):
     for split in SPLITS:
         assert score(split, f"{split}.parquet", gains=f"new/{split}.jsonl.gz").status == 0
         assert Path(f"new/{split}.jsonl.gz").stat().st_size > 0

@@ -20,18 +20,19 @@ from training.config import (
     read_config,
     values_of,
 )
-from training.options import TrainingOptions
+from training.reward.config import CODE, PAPER, RewardConfig, RewardOptions
+from training.run import TrainingOptions
 
 NAMES = ("preset", *SCORED_CHOICES, *FITTED_CHOICES)
 
 
-def test_corrected_is_what_a_training_does_without_a_preset() -> None:
+def test_corrected_is_what_a_training_does_without_a_preset():
     options = TrainingOptions((), Path("out"), Path("work"))
     assert options.record() == values_of(TrainingConfig, CORRECTED)
     assert options.preset == CORRECTED
 
 
-def test_as_published_is_the_papers() -> None:
+def test_as_published_is_the_papers():
     values = values_of(TrainingConfig, AS_PUBLISHED)
     assert values["aux"] == "google/flan-t5-xl"
     assert (values["partition"], values["targets"], values["candidates"]) == ("latest", 8, 0)
@@ -42,7 +43,7 @@ def test_as_published_is_the_papers() -> None:
 
 
 @pytest.mark.parametrize("preset", [CORRECTED, AS_PUBLISHED])
-def test_what_is_given_overrides_the_preset(preset: str) -> None:
+def test_what_is_given_overrides_the_preset(preset):
     choose = [
         "weight=0.5",
         "tau=7.5",
@@ -81,13 +82,13 @@ def test_what_is_given_overrides_the_preset(preset: str) -> None:
         (["epochs=1", "epochs=2"], "epochs=2: --choose epochs=1 is given too; give one."),
     ],
 )
-def test_choices_that_cannot_be(choose: list[str], said: str) -> None:
+def test_choices_that_cannot_be(choose, said):
     with pytest.raises(InputError) as caught:
         read_config(TrainingConfig, None, choose, (*NAMES, *SELECTION_CHOICES, "loss"))
     assert caught.value.message.startswith(f"--choose {said}")
 
 
-def test_a_file_gives_choices_and_the_command_line_outranks_it(tmp_path: Path) -> None:
+def test_a_file_gives_choices_and_the_command_line_outranks_it(tmp_path):
     file = tmp_path / "config.toml"
     file.write_text(
         'preset = "as_published"\nweight = 1\ncandidates = "all"\nwarm_start = true\nepochs = 2\nseed = 3\n'
@@ -109,7 +110,7 @@ def test_a_file_gives_choices_and_the_command_line_outranks_it(tmp_path: Path) -
         (b'base = "\xff"', "--config {file}: cannot be read: 'utf-8' codec"),
     ],
 )
-def test_a_file_that_cannot_be_used(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_file_that_cannot_be_used(tmp_path, content, said):
     file = tmp_path / "config.toml"
     file.write_bytes(content)
     with pytest.raises(InputError) as caught:
@@ -117,7 +118,7 @@ def test_a_file_that_cannot_be_used(tmp_path: Path, content: bytes, said: str) -
     assert caught.value.message.startswith(said.format(file=file))
 
 
-def test_an_artifact_gives_the_choices_that_it_was_trained_with(tmp_path: Path) -> None:
+def test_an_artifact_gives_the_choices_that_it_was_trained_with(tmp_path):
     """Also one from before it kept them as one record, such as the one that ships."""
     found, given = read_config(TrainingConfig, SHIPPED / "artifact.json", [])
     assert given.items() >= {"preset": CORRECTED, "loss": "calibrated", "share": 1.0, "tau": 20.0, "seed": 0}.items()
@@ -130,7 +131,7 @@ def test_an_artifact_gives_the_choices_that_it_was_trained_with(tmp_path: Path) 
         read_config(TrainingConfig, file, [])
 
 
-def test_each_choice_has_a_reason() -> None:
+def test_each_choice_has_a_reason():
     choices = choices_in(TrainingConfig)
     assert all(each.why.endswith(".") for each in choices.values())
     assert all(choices[name].values[0] != choices[name].values[1] for name in NAMES)
@@ -141,6 +142,26 @@ def test_each_choice_has_a_reason() -> None:
     assert "rate" not in shown
 
 
-def test_the_presets_values_can_be_typed() -> None:
+def test_the_presets_values_can_be_typed():
     for choice in choices_in(TrainingConfig).values():
         assert [choice.parsed(text, "") for text in choice.shown] == pytest.approx(list(choice.values))
+
+
+def test_as_published_is_the_papers_and_its_codes():
+    code, paper = values_of(RewardConfig, CODE), values_of(RewardConfig, PAPER)
+    assert (code["head"], code["weight"], code["average"]) == ("mlp", 1 / 4, "kinds")
+    assert (paper["head"], paper["weight"], paper["average"]) == ("linear", 1.0, "items")
+    assert (code["schedule"], code["clip"]) == ("linear", 0.0)
+    assert (code["dev_steps"], paper["dev_steps"]) == (20, 0)
+    for values in (code, paper):
+        assert values["max_tokens"] == 8192  # nothing of a pair is cut
+        assert (values["rate"], values["epochs"], values["batch"]) == (1e-5, 5, 8)
+        assert (values["pair_rule"], values["layers"], values["fitted"]) == ("cosine", "last", "all")
+
+
+def test_every_choice_is_documented():
+    options = RewardOptions(data=(), out=Path("out"), work=Path("work"), variant="PR")
+    assert options.record() == values_of(RewardConfig, CORRECTED)
+    for each in choices_in(RewardConfig).values():
+        assert each.why.endswith(".")
+        assert f"  {each.name}: " in choices_help(RewardConfig)

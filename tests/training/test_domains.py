@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -19,12 +17,8 @@ class Called(Exception):
 
 @pytest.mark.parametrize(("figures", "again"), [({}, True), (FIGURES, False), (None, True)])
 def test_a_fit_that_was_killed_before_its_figures_were_written_is_done_again(
-    make_artifact: Callable[..., Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    figures: dict[str, object] | None,
-    again: bool,
-) -> None:
+    make_artifact, tmp_path, monkeypatch, figures, again
+):
     out = tmp_path / "none" if figures is None else make_artifact(figures=figures)
     work = tmp_path / "work"
     (work / "fit").mkdir(parents=True)

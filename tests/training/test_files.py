@@ -4,10 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +15,7 @@ from training.files import alone_in, alone_with, check_file, check_place, check_
 IN_IT = "the command runs in this folder, and replaces it; change to another one."
 
 
-def test_a_folder_takes_the_others_place(tmp_path: Path) -> None:
+def test_a_folder_takes_the_others_place(tmp_path):
     target = tmp_path / "deep" / "model"
     for number in (1, 2):
         with replaced(target) as folder:
@@ -27,7 +24,7 @@ def test_a_folder_takes_the_others_place(tmp_path: Path) -> None:
     assert [path.name for path in target.parent.iterdir()] == ["model"]
 
 
-def test_a_link_to_a_folder_stays(tmp_path: Path) -> None:
+def test_a_link_to_a_folder_stays(tmp_path):
     (tmp_path / "disk").mkdir()
     (tmp_path / "model").symlink_to(tmp_path / "disk" / "model")
     for number in (1, 2):
@@ -38,7 +35,7 @@ def test_a_link_to_a_folder_stays(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "disk").iterdir()] == ["model"]
 
 
-def test_what_was_there_stays_when_something_goes_wrong(tmp_path: Path) -> None:
+def test_what_was_there_stays_when_something_goes_wrong(tmp_path):
     target = tmp_path / "model"
     with replaced(target) as folder:
         (folder / "file").write_text("before")
@@ -55,13 +52,13 @@ def test_what_was_there_stays_when_something_goes_wrong(tmp_path: Path) -> None:
         assert list(folder.iterdir()) == []
 
 
-def test_what_may_be_replaced(tmp_path: Path, make_artifact: Callable[..., Path]) -> None:
+def test_what_may_be_replaced(tmp_path, make_artifact):
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "empty", tmp_path / "new", make_artifact()):
         check_replaceable(folder, tmp_path / "work")
 
 
-def test_a_model_of_another_kind_is_not_replaced(tmp_path: Path, make_artifact: Callable[..., Path]) -> None:
+def test_a_model_of_another_kind_is_not_replaced(tmp_path, make_artifact):
     retriever, reward = make_artifact(), tmp_path / "reward"
     reward.mkdir()
     (reward / MANIFEST).write_text('{"kind": "reward"}')
@@ -73,7 +70,7 @@ def test_a_model_of_another_kind_is_not_replaced(tmp_path: Path, make_artifact: 
     check_replaceable(reward, tmp_path / "work")
 
 
-def test_what_may_not(tmp_path: Path) -> None:
+def test_what_may_not(tmp_path):
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "mine.txt").write_text("Dear Ann,")
     for folder in (tmp_path / "letters", tmp_path / "letters" / "mine.txt"):
@@ -84,9 +81,7 @@ def test_what_may_not(tmp_path: Path) -> None:
             check_replaceable(tmp_path / "new", work)
 
 
-def test_the_folder_that_the_command_runs_in_is_not_replaced(
-    tmp_path: Path, train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_folder_that_the_command_runs_in_is_not_replaced(tmp_path, train, monkeypatch):
     (tmp_path / "model").mkdir()
     monkeypatch.chdir(tmp_path / "model")
     for out in (".", tmp_path / "model"):
@@ -94,7 +89,7 @@ def test_the_folder_that_the_command_runs_in_is_not_replaced(
         assert (ran.status, ran.err) == (2, f"pearl: {out}: {IN_IT}\n")
 
 
-def test_one_run_at_a_time_in_a_folder(tmp_path: Path) -> None:
+def test_one_run_at_a_time_in_a_folder(tmp_path):
     folder = tmp_path / "deep" / "work"
     with alone_in(folder, "work"):
         with pytest.raises(InputError, match=r"another run is computing there") as caught, alone_in(folder, "work"):
@@ -104,7 +99,7 @@ def test_one_run_at_a_time_in_a_folder(tmp_path: Path) -> None:
         pass
 
 
-def test_a_run_that_was_killed_holds_nothing(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_holds_nothing(tmp_path):
     program = f"""
 import os, signal
 from pathlib import Path
@@ -118,13 +113,13 @@ with alone_in(Path({str(tmp_path)!r}), "work"):
         pass
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(InputError, match=r"--work .*: cannot be used"), alone_in(tmp_path / "file", "work"):
         pass
 
 
-def test_one_run_at_a_time_with_a_file(tmp_path: Path) -> None:
+def test_one_run_at_a_time_with_a_file(tmp_path):
     file = tmp_path / "deep" / "out.replies"
     with alone_with(file, "out"):
         with pytest.raises(InputError, match=r"--out .*out\.replies: another run"), alone_with(file, "out"):
@@ -134,7 +129,7 @@ def test_one_run_at_a_time_with_a_file(tmp_path: Path) -> None:
     assert not file.exists()
 
 
-def test_what_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_refused_before_the_work(tmp_path):
     (tmp_path / "file").write_text("in the way")
     check_file("out", tmp_path / "not" / "there" / "yet.parquet", ())
     check_file("out", tmp_path / "file", ())
@@ -151,7 +146,7 @@ def test_what_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> No
         check_replaceable(tmp_path / "file" / "model", tmp_path / "work")
 
 
-def test_a_folder_that_is_closed_is_refused_before_the_work(tmp_path: Path) -> None:
+def test_a_folder_that_is_closed_is_refused_before_the_work(tmp_path):
     (tmp_path / "closed").mkdir(mode=0o500)
     if os.access(tmp_path / "closed", os.W_OK):
         pytest.skip("whoever runs this may write everywhere")

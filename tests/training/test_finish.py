@@ -1,32 +1,29 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from io import StringIO
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from pearl.budget import Budget
+from pearl.clock import Budget
 from pearl.errors import InputError
 from pearl.templates import load_template
 from retriever.calibrated.artifact import load_artifact
 from training import finish
 from training.finish import draft_template, measured, with_threshold
-from training.options import TrainingOptions
+from training.run import TrainingOptions
 
 
 @pytest.mark.parametrize(
     ("trained", "drafted"), [("commit", "commit"), ("post", "post"), ("comment", "message"), ("my/own.toml", "free")]
 )
-def test_drafts_of_what_was_trained_on(trained: str, drafted: str) -> None:
+def test_drafts_of_what_was_trained_on(trained, drafted):
     assert draft_template(trained) == drafted
     assert load_template(drafted)
 
 
-def test_drafts_are_measured_with_the_artifact_as_it_stands(
-    make_artifact: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_drafts_are_measured_with_the_artifact_as_it_stands(make_artifact, tmp_path, monkeypatch):
     """The margin that was chosen before is in it, though this process loaded it without."""
 
     def measure(words: Sequence[str]) -> None:
@@ -41,9 +38,7 @@ def test_drafts_are_measured_with_the_artifact_as_it_stands(
     assert failed.value.message.endswith("The artifact is whole, but without what 'pearl eval revision' measures.")
 
 
-def test_when_the_time_is_over_nothing_is_measured(
-    make_artifact: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_when_the_time_is_over_nothing_is_measured(make_artifact, tmp_path, monkeypatch):
     folder, said = make_artifact(training={"test_requests": 4, "notes": []}), StringIO()
     monkeypatch.setattr(finish, "run", None)
     artifact = measured(TrainingOptions((), folder, tmp_path), Budget(0.0), Console(file=said, width=500))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pearl.history.split import SPLITS, split_of
+from pearl.history.partition import SPLITS, split_of
 from tests.source import ROOT
 from training.data.histories import Corpus
 from training.gains.scores import read_scores, scored_examples
@@ -21,7 +21,7 @@ def kept(domain, split: str) -> Path:
 
 
 @named
-def test_kept_scores_are_of_their_split_and_as_the_recipe_makes_them(domain, split: str) -> None:
+def test_kept_scores_are_of_their_split_and_as_the_recipe_makes_them(domain, split):
     table, description = read_scores(kept(domain, split))
     options, extent = description["options"], domain.extents[split]
     assert {split_of(user) for user in table["user_id"].to_pylist()} == {split}
@@ -31,12 +31,12 @@ def test_kept_scores_are_of_their_split_and_as_the_recipe_makes_them(domain, spl
     assert description["fingerprint"]["dtype"] == "bfloat16"
 
 
-def test_nothing_else_is_kept() -> None:
+def test_nothing_else_is_kept():
     assert set((ROOT / KEPT).iterdir()) == {kept(*file) for file in FILES}
 
 
 @named
-def test_kept_scores_fit_the_histories(domain, split: str, shared: Path) -> None:
+def test_kept_scores_fit_the_histories(domain, split, shared):
     table, description = read_scores(kept(domain, split))
     corpus = Corpus.read(shared / "data" / domain.file)
     assert description["history_sha256"] == corpus.fingerprint

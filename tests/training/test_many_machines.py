@@ -17,12 +17,11 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import psutil
 import pytest
 
-from pearl.errors import ChatTimeout, InputError, PearlError
+from pearl.errors import ChatTimeout, InputError
 from pearl.extras import MissingExtra
 from pearl.runtime.ray_workers import Cluster, Placement, _placed, _Room, _why_not
 from tests.source import ROOT
@@ -49,7 +48,7 @@ SHORT = ("--choose", "max_tokens=8")
         ("auto,gpus=nan", "for gpus a share such as 0.25"),
     ],
 )
-def test_an_option_that_cannot_be_read_says_what_to_write(option: str, why: str) -> None:
+def test_an_option_that_cannot_be_read_says_what_to_write(option, why):
     with pytest.raises(InputError, match="Ray cluster") as raised:
         Cluster.read(option)
     assert why in raised.value.message
@@ -70,15 +69,13 @@ def test_an_option_that_cannot_be_read_says_what_to_write(option: str, why: str)
         ("auto,gpus=2,cpus=1", [{"CPU": 16, "GPU": 5}], (2, 1)),
     ],
 )
-def test_workers_are_placed_where_there_is_room(
-    option: str, machines: list[dict[str, float]], placement: tuple[int, int]
-) -> None:
+def test_workers_are_placed_where_there_is_room(option, machines, placement):
     cluster = Cluster.read(option)
     assert _placed(cluster, [_Room(resources) for resources in machines]) == Placement(*placement, cluster.gpus)
 
 
 @pytest.mark.parametrize(("option", "refused"), [("auto,cpus=2", True), ("auto,gpus=0.25", False)])
-def test_workers_on_gpus_need_a_share_of_one(option: str, refused: bool) -> None:
+def test_workers_on_gpus_need_a_share_of_one(option, refused):
     with (
         pytest.raises(InputError, match="give each worker a share of a GPU: auto,gpus=1") if refused else nullcontext()
     ):
@@ -86,7 +83,7 @@ def test_workers_on_gpus_need_a_share_of_one(option: str, refused: bool) -> None
 
 
 @pytest.mark.parametrize("option", ["auto,gpus=1", "auto,cpus=8"])
-def test_a_cluster_without_room_for_a_worker_is_refused(option: str) -> None:
+def test_a_cluster_without_room_for_a_worker_is_refused(option):
     with pytest.raises(InputError, match="no machine of the cluster has"):
         _placed(Cluster.read(option), [_Room({"CPU": 4})])
 
@@ -95,7 +92,7 @@ def test_a_cluster_without_room_for_a_worker_is_refused(option: str) -> None:
     "error",
     [InputError("a", param="b", code="c"), MissingExtra("torch", "train"), ChatTimeout("slow", retry_after=2.0)],
 )
-def test_an_error_comes_back_from_a_worker_as_it_is(error: PearlError) -> None:
+def test_an_error_comes_back_from_a_worker_as_it_is(error):
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), vars(copy), str(copy)) == (type(error), vars(error), str(error))
 
@@ -137,9 +134,7 @@ def nothing() -> Iterator[int]:
         (partial(listening, b"220 mail"), "127.0.0.1", "is not Ray; give the head's port"),
     ],
 )
-def test_an_address_without_a_cluster_is_refused(
-    monkeypatch: pytest.MonkeyPatch, there: Any, host: str, why: str
-) -> None:
+def test_an_address_without_a_cluster_is_refused(monkeypatch, there, host, why):
     pytest.importorskip("ray", reason="the extra ray is not installed")
     monkeypatch.setattr("pearl.runtime.ray_workers.ANSWERS_S", 1.0)
     with there() as port, pytest.raises(InputError) as raised:
@@ -165,7 +160,7 @@ MISMATCH = (
         ("Something else.", "Something else"),
     ],
 )
-def test_what_ray_refuses_says_what_to_do(said: str, why: str) -> None:
+def test_what_ray_refuses_says_what_to_do(said, why):
     assert why in _why_not(RuntimeError(said))
 
 
@@ -242,7 +237,7 @@ def ended(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.fixture
-def scoring(writings: Any, write_lines: Any, causal_folder: Path, tmp_path: Path) -> Callable[..., list[object]]:
+def scoring(writings, write_lines, causal_folder, tmp_path) -> Callable[..., list[object]]:
     history = write_lines(writings(USERS), "h.jsonl")
 
     def words(out: str, *more: object) -> list[object]:
@@ -252,9 +247,7 @@ def scoring(writings: Any, write_lines: Any, causal_folder: Path, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_scores_are_those_of_one_process_though_a_machine_and_the_driver_are_killed(
-    cluster: RealCluster, scoring: Callable[..., list[object]], tmp_path: Path
-) -> None:
+def test_scores_are_those_of_one_process_though_a_machine_and_the_driver_are_killed(cluster, scoring, tmp_path):
     ended(cluster.pearl(*scoring("alone.parquet")))
     parts = tmp_path / "many.parts"
 
@@ -310,7 +303,7 @@ def test_replies_are_those_of_one_process(cluster, writings, write_lines, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_cluster_of_another_python_is_refused(cluster: RealCluster, scoring: Callable[..., list[object]]) -> None:
+def test_a_cluster_of_another_python_is_refused(cluster, scoring):
     changed = """
 import json, sys
 from ray._private.ray_constants import KV_NAMESPACE_CLUSTER
@@ -327,7 +320,7 @@ client.internal_kv_put(place[0], json.dumps(told | {"python_version": "3.9.1"}).
 
 
 @pytest.mark.slow
-def test_workers_out_of_memory_are_an_error_that_says_so(scoring: Callable[..., list[object]], tmp_path: Path) -> None:
+def test_workers_out_of_memory_are_an_error_that_says_so(scoring, tmp_path):
     pytest.importorskip("ray", reason="the extra ray is not installed")
     crowded = RealCluster(RAY_memory_usage_threshold="0.01", RAY_memory_monitor_refresh_ms="50")
     parts = tmp_path / "out.parts"
@@ -352,8 +345,8 @@ def test_workers_out_of_memory_are_an_error_that_says_so(scoring: Callable[..., 
 
 @pytest.mark.slow
 def test_a_training_scores_as_one_process_does(
-    cluster: RealCluster, writings: Any, write_lines: Any, causal_folder: Path, sentence_folder: Path, tmp_path: Path
-) -> None:
+    cluster, writings, write_lines, causal_folder, sentence_folder, tmp_path
+):
     words = ["train", "retriever", "--history", write_lines(writings(["ann"], documents=40), "h.jsonl")]
     words += [
         "--aux",

@@ -18,10 +18,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from pearl.budget import Budget
+from pearl.clock import Budget
 from pearl.errors import InputError
-from pearl.history.partition import ROLLING
-from pearl.history.split import DEV, TEST, TRAIN
+from pearl.history.partition import DEV, ROLLING, TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, artifact_retriever, load_artifact, read_manifest
 from retriever.models.encoder import SentenceEncoder
@@ -31,17 +30,15 @@ from training.data.split import BY_TIME
 from training.files import alone_in
 from training.gains.labels import SplitScoring
 from training.gains.units import TARGETS_PER_PIECE, GainOptions
-from training.options import TrainingOptions, TrainingPlan
 from training.recipe import fit_retriever, train_retriever
+from training.run import TrainingOptions, TrainingPlan
 
 PLANS = {TRAIN: TrainingPlan(2, None, 4), DEV: TrainingPlan(2, None, 4), TEST: TrainingPlan(1, None, 4)}
 DOCUMENTS = [Document("a", "the wheel is fine", 1.0, "wheel: item 1"), Document("b", "mind the tide", 2.0)]
 
 
 @pytest.fixture
-def options(
-    tmp_path: Path, causal_folder: Path, sentence_folder: Path, bert_folder: Path
-) -> Callable[..., TrainingOptions]:
+def options(tmp_path, causal_folder, sentence_folder, bert_folder) -> Callable[..., TrainingOptions]:
     def make(*histories: Path, **changed: Any) -> TrainingOptions:
         known: dict[str, Any] = {
             "histories": histories,
@@ -63,7 +60,7 @@ def options(
 
 
 @pytest.fixture
-def history(writings: Any, users_in: Any, write_lines: Any) -> Callable[..., Path]:
+def history(writings, users_in, write_lines) -> Callable[..., Path]:
     """A history of so many users of each split."""
 
     def make(train: int = 0, dev: int = 0, test: int = 0, name: str = "mine.jsonl", **options: Any) -> Path:
@@ -84,7 +81,7 @@ def scores_of(options: TrainingOptions) -> Any:
     return retriever.index(DOCUMENTS).scores(Request("wheel: item 3", 3.0))
 
 
-def test_from_histories_to_an_artifact_and_again(options: Any, history: Any) -> None:
+def test_from_histories_to_an_artifact_and_again(options, history):
     """With a cross-encoder; the second run computes nothing that the first did, and fit uses what it left."""
     wanted = options(history(train=3, dev=1, test=1, documents=10), first_stage_only=False)
     artifact, _ = run(wanted)
@@ -127,7 +124,7 @@ def test_from_histories_to_an_artifact_and_again(options: Any, history: Any) -> 
     assert scores_of(replace(wanted, out=wanted.out.with_name("fitted"))).tolist() == scores_of(wanted).tolist()
 
 
-def test_domains_of_different_templates_are_fitted_together(options: Any, history: Any, tmp_path: Path) -> None:
+def test_domains_of_different_templates_are_fitted_together(options, history, tmp_path):
     one, other = history(train=2, dev=1, test=1, documents=9), history(train=1, dev=2, test=1, name="b.jsonl")
     wanted = options(one)
     run(replace(wanted, template="commit"))
@@ -144,7 +141,7 @@ def test_domains_of_different_templates_are_fitted_together(options: Any, histor
     assert set(artifact.training["proxy_scales"]) == {"mine", "b"}
 
 
-def test_histories_may_have_long_names(options: Any, history: Any) -> None:
+def test_histories_may_have_long_names(options, history):
     """Together longer than a file system takes."""
     names = [f"{letter * 130}.jsonl" for letter in "ab"]
     wanted = options(*(history(train=2, dev=1, documents=9, name=name) for name in names), first_stage_only=False)
@@ -155,7 +152,7 @@ def test_histories_may_have_long_names(options: Any, history: Any) -> None:
 @pytest.mark.parametrize(
     "users", [{"train": 1}, {"dev": 1}, {"test": 1}, {"dev": 1, "test": 1}, {"train": 2, "dev": 1}]
 )
-def test_histories_of_few_users_are_split_by_time(options: Any, history: Any, users: dict[str, int]) -> None:
+def test_histories_of_few_users_are_split_by_time(options, history, users):
     wanted = options(history(**users, documents=16))
     artifact, said = run(wanted)
     number = sum(users.values())
@@ -166,7 +163,7 @@ def test_histories_of_few_users_are_split_by_time(options: Any, history: Any, us
     assert np.isfinite(scores_of(wanted)).all()
 
 
-def test_where_no_later_text_is_left_to_choose_by(options: Any, history: Any) -> None:
+def test_where_no_later_text_is_left_to_choose_by(options, history):
     """Six texts: the fifth is trained on, and the sixth measured with."""
     wanted = options(history(train=1, documents=6))
     artifact, said = run(wanted)
@@ -175,7 +172,7 @@ def test_where_no_later_text_is_left_to_choose_by(options: Any, history: Any) ->
     assert artifact.training["level"] is None  # which always seems right of what it learned from
 
 
-def test_without_timestamps_it_says_that_it_chose_at_random(options: Any, history: Any) -> None:
+def test_without_timestamps_it_says_that_it_chose_at_random(options, history):
     wanted = options(history(train=2, dev=1, documents=9, timed=False))
     artifact, said = run(wanted)
     assert "Note: 3 users of 'mine' have a document without a timestamp" in said
@@ -183,7 +180,7 @@ def test_without_timestamps_it_says_that_it_chose_at_random(options: Any, histor
     assert np.isfinite(scores_of(wanted)).all()
 
 
-def test_two_histories_are_learned_from_together(options: Any, history: Any, tmp_path: Path) -> None:
+def test_two_histories_are_learned_from_together(options, history, tmp_path):
     one, other = history(train=1, dev=1, documents=9), history(train=1, test=1, documents=9, name="yours.jsonl.gz")
     artifact, said = run(options(one, other))
     assert "Note: 'yours' (2 users) has no scored request to choose by, so its figures are unknown." in said
@@ -193,7 +190,7 @@ def test_two_histories_are_learned_from_together(options: Any, history: Any, tmp
     assert not (tmp_path / "work" / "gains-dev-yours.jsonl.gz").exists()  # an empty one would be read by nobody
 
 
-def test_what_cannot_be_learned_from(options: Any, history: Any, tmp_path: Path) -> None:
+def test_what_cannot_be_learned_from(options, history, tmp_path):
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "mine.txt").write_text("Dear Ann,")
     few, enough = history(train=2, dev=1, test=1, documents=4), history(train=1, documents=9, name="b.jsonl")
@@ -227,13 +224,13 @@ def test_what_cannot_be_learned_from(options: Any, history: Any, tmp_path: Path)
 
 
 @pytest.mark.parametrize("how", [train_retriever, fit_retriever])
-def test_another_run_in_the_same_folder_is_refused(how: Any, options: Any, history: Any) -> None:
+def test_another_run_in_the_same_folder_is_refused(how, options, history):
     wanted = options(history(train=1))
     with alone_in(wanted.work, "work"), pytest.raises(InputError, match="another run is computing there"):
         run(wanted, how)
 
 
-def test_when_the_time_is_over_the_first_stage_ships_alone(options: Any, history: Any) -> None:
+def test_when_the_time_is_over_the_first_stage_ships_alone(options, history):
     """The scores are there already, so that only the fitting is left."""
     wanted = options(history(train=2, dev=1, documents=9))
     run(wanted)
@@ -250,9 +247,7 @@ def test_when_the_time_is_over_the_first_stage_ships_alone(options: Any, history
 
 
 @pytest.mark.parametrize("users", [{"train": 3, "dev": 3, "test": 3}, {"train": 1}], ids=["many", "one"])
-def test_however_small_the_budget_the_first_requests_are_scored(
-    options: Any, history: Any, users: dict[str, int]
-) -> None:
+def test_however_small_the_budget_the_first_requests_are_scored(options, history, users):
     """An artifact that says not to use it says more than an error."""
     wanted = options(history(**users), budget_minutes=1e-9, first_stage_only=False)
     artifact, said = run(wanted)
@@ -271,7 +266,7 @@ def test_however_small_the_budget_the_first_requests_are_scored(
     assert np.isfinite(scores_of(wanted)).all()
 
 
-def test_when_the_time_is_over_nothing_is_scored_to_measure_with(options: Any, history: Any) -> None:
+def test_when_the_time_is_over_nothing_is_scored_to_measure_with(options, history):
     wanted = options(history(train=2, dev=1, test=1, documents=9))
     run(wanted)
     assert read_manifest(wanted.out).training["test_requests"] == 1
@@ -284,9 +279,7 @@ def test_when_the_time_is_over_nothing_is_scored_to_measure_with(options: Any, h
     assert not list(wanted.work.glob("gains-test-*"))
 
 
-def test_a_share_of_the_budget_is_left_to_measure_in(
-    train: Callable[..., Any], options: Any, history: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_share_of_the_budget_is_left_to_measure_in(train, options, history, monkeypatch):
     """Test requests are scored last, and drafts are written last where a chat model chooses theta."""
     shares: list[float] = []
     left = Budget.left
@@ -312,9 +305,7 @@ def test_a_share_of_the_budget_is_left_to_measure_in(
     assert 0.9 * whole < minutes[1] <= 0.95 * whole
 
 
-def test_an_unfinished_run_of_one_user_has_whole_requests(
-    make_run: Any, history: Any, causal_folder: Path, tmp_path: Path
-) -> None:
+def test_an_unfinished_run_of_one_user_has_whole_requests(make_run, history, causal_folder, tmp_path):
     """Some requests at a time are scored with all their candidates, so that what is done can be used."""
     corpus = Corpus.read(history(train=1, documents=80))
     told = GainOptions("post", TRAIN, ROLLING, 40, 4, 4, way=BY_TIME)
@@ -326,9 +317,7 @@ def test_an_unfinished_run_of_one_user_has_whole_requests(
     assert max(example.request.timestamp for example in found) < 1_700_000_000 + 3600 * 48  # of the first 60%
 
 
-def test_an_interruption_leaves_the_artifact_that_was_there(
-    options: Any, history: Any, tmp_path: Path, bert_folder: Path
-) -> None:
+def test_an_interruption_leaves_the_artifact_that_was_there(options, history, tmp_path, bert_folder):
     """The cross-encoder's base breaks after the first stage: what an interruption there comes to."""
     wanted = options(history(train=2, dev=1, documents=9))
     run(wanted)
@@ -342,14 +331,8 @@ def test_an_interruption_leaves_the_artifact_that_was_there(
 
 
 def test_the_command_trains_measures_and_says_what_it_made(
-    train: Callable[..., Any],
-    writings: Any,
-    users_in: Any,
-    write_lines: Any,
-    causal_folder: Path,
-    sentence_folder: Path,
-    tmp_path: Path,
-) -> None:
+    train, writings, users_in, write_lines, causal_folder, sentence_folder, tmp_path
+):
     users = [*users_in(TRAIN, 2), *users_in(DEV, 1), *users_in(TEST, 2)]
     common = {
         "history": write_lines(writings(users, documents=15)),
@@ -371,7 +354,7 @@ def test_the_command_trains_measures_and_says_what_it_made(
     assert np.isfinite(retriever.index(DOCUMENTS).scores(Request("wheel"))).all()
 
 
-def test_options_that_cannot_be(train: Callable[..., Any], write_lines: Any, writings: Any, tmp_path: Path) -> None:
+def test_options_that_cannot_be(train, write_lines, writings, tmp_path):
     history = write_lines(writings(["ann"], documents=3))
     for changed, said in (
         ({"choose": "metric=bleu"}, "--metric bleu: there are rouge2, rouge1, bertscore, macro_f1."),
@@ -401,15 +384,8 @@ class Refusing(BaseHTTPRequestHandler):
 
 
 def test_where_theta_cannot_be_chosen_the_artifact_is_measured_all_the_same(
-    train: Callable[..., Any],
-    writings: Any,
-    users_in: Any,
-    write_lines: Any,
-    causal_folder: Path,
-    sentence_folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    train, writings, users_in, write_lines, causal_folder, sentence_folder, tmp_path, monkeypatch
+):
     """The endpoint has no such model."""
     monkeypatch.setenv("PEARL_LLM_MODEL", "tiny")
     users = [*users_in(TRAIN, 2), *users_in(DEV, 1), *users_in(TEST, 2)]
@@ -428,15 +404,13 @@ def test_where_theta_cannot_be_chosen_the_artifact_is_measured_all_the_same(
     assert artifact.inherited() in ran.err
 
 
-def test_what_the_chat_model_lacks_shows_before_the_training(
-    train: Callable[..., Any], write_lines: Any, writings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_chat_model_lacks_shows_before_the_training(train, write_lines, writings, tmp_path, monkeypatch):
     monkeypatch.delenv("PEARL_LLM_MODEL", raising=False)
     ran = train("retriever", history=tmp_path / "none.jsonl", out=tmp_path / "model", llm="openai")
     assert (ran.status, ran.err) == (2, "pearl: PEARL_LLM_MODEL is not set: name the endpoint's model.\n")
 
 
-def test_folders_that_cannot_be_used(options: Any, history: Any, tmp_path: Path) -> None:
+def test_folders_that_cannot_be_used(options, history, tmp_path):
     enough = history(train=1, documents=9)
     (tmp_path / "file").touch()
     for changed, said in (
@@ -453,7 +427,7 @@ def test_folders_that_cannot_be_used(options: Any, history: Any, tmp_path: Path)
     assert not (tmp_path / "model").exists()
 
 
-def test_a_mistyped_folder_of_scores_is_not_made(options: Any, history: Any, tmp_path: Path) -> None:
+def test_a_mistyped_folder_of_scores_is_not_made(options, history, tmp_path):
     with pytest.raises(
         InputError, match=r"typo: holds no scores of 'mine' and its split 'train'; run 'pearl train retriever'"
     ):
@@ -469,7 +443,7 @@ def selection_of(artifact: Artifact) -> dict[str, Any]:
     return {name: artifact.training["config"][name] for name in ("share", "positives", "negatives")}
 
 
-def test_fit_selects_as_it_is_told(train: Callable[..., Any], options: Any, history: Any, tmp_path: Path) -> None:
+def test_fit_selects_as_it_is_told(train, options, history, tmp_path):
     wanted = options(history(train=3, dev=1, documents=9))
     run(wanted)
     common = {"history": wanted.histories[0], "work": wanted.work}
@@ -492,9 +466,7 @@ def test_fit_selects_as_it_is_told(train: Callable[..., Any], options: Any, hist
     assert "take fewer positives" in ran.err
 
 
-def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(
-    train: Callable[..., Any], options: Any, history: Any, bert_folder: Path, tmp_path: Path
-) -> None:
+def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(train, options, history, bert_folder, tmp_path):
     """Also what its loss leaves no choice of: distill learns from all requests, RelevanceCE reads texts alone."""
     wanted = options(history(train=3, dev=1, documents=9))
     run(wanted)
@@ -521,7 +493,7 @@ def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(
     assert "--choose own_requests=yes: RelevanceCE learns from texts alone" in ran.err
 
 
-def test_with_the_mean_temperatures_are_smaller(options: Any, history: Any) -> None:
+def test_with_the_mean_temperatures_are_smaller(options, history):
     wanted = options(history(train=3, dev=1, documents=9))
     total, _ = run(wanted)
     mean, _ = run(replace(wanted, normalize="mean"))

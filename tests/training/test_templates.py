@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,7 +23,7 @@ def write(folder: Path, content: str | bytes) -> str:
     return str(path)
 
 
-def test_a_template_of_ones_own(tmp_path: Path) -> None:
+def test_a_template_of_ones_own(tmp_path):
     template = auxiliary_template(write(tmp_path, GOOD))
     assert template.prompt_with("{request}", "Bo") == "{request} Answer Bo"
     assert template.prompt_without("Bo", ("a", "b")) == "* a\n\n* b Answer Bo"
@@ -54,8 +53,8 @@ def test_a_template_of_ones_own(tmp_path: Path) -> None:
     ],
 )
 def test_a_template_that_cannot_be_used_is_refused_before_anything_is_loaded(
-    content: str | bytes, said: str, tmp_path: Path, train: Any, write_lines: Any, writings: Any
-) -> None:
+    content, said, tmp_path, train, write_lines, writings
+):
     file = write(tmp_path, content)
     with pytest.raises(InputError) as caught:
         auxiliary_template(file)

@@ -1,49 +1,191 @@
-"""The operating point of an artifact: margin and theta, chosen on what ``pearl eval`` measures on dev.
+"""The operating point of an artifact: margin and theta, chosen on the curves that ``pearl eval`` measures on dev.
 
 The margin is how far below the best document's score one may lie and still be shown: a score in nats says how much
 worse the others are, so a prompt can have four documents where they are alike, and one where it stands far above the
 rest. Theta is the best score below which a draft is revised (papers/pearl.txt, section 5.3). A margin or a theta that
 is no better than chance (``pearl/stats/chance.py``) is not chosen.
+
+A curve is kept with its chance: ``{"curve": [point, ...], "by_chance": {metric: share}}``, the share being that of
+random exchanges whose best point does as well as the curve's.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError
-from retriever.calibrated.artifact import MANIFEST, Artifact, read_whole, write_manifest
-from training.choose.curves import (
-    MARGIN,
-    THETA,
-    MeasuredCurve,
-    OperatingPoint,
-    check_metric,
-    choose_number,
-    curve_of,
-)
+from pearl.settings import EMBEDDED
+from pearl.stats.chance import CHANCE
+from pearl.theta import EVERYTHING, theta_json
+from retriever.calibrated.artifact import MANIFEST, SHIPPED, Artifact, read_manifest, read_whole, write_manifest
+from retriever.registry import UNTRAINED
 from training.files import check_place
 
-THETAS = "thresholds"  # the accounts of theta by chat model
-OUTDATED = "outdated"  # of an account of theta: what changed since its curve was measured
+MACRO_F1 = "macro_f1"
+METRICS = ("rouge2", "rouge1", "bertscore", MACRO_F1)
+THETAS = "thresholds"  # the curves of theta in an artifact's training, by chat model
+OUTDATED = "outdated"  # of a curve of theta: what changed since it was measured
+
+Curve = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A number of the artifact that is chosen."""
+
+    name: str
+    command: str  # of ``pearl eval``, which measures its curve
+    extent: str  # the figure of a point that says how much is shown, or revised
+    unchanged: str  # the name of the metric where nothing is changed
+    words: str  # the same, in a sentence
+
+
+MARGIN = Setting("margin", "generation --by-count", "documents", "with_all", "with all documents")
+THETA = Setting("threshold", "revision", "share_revised", "without_revision", "without revision")
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """A choice from a curve."""
+
+    setting: Setting
+    number: float | None  # None: none raised the metric by more than chance, so nothing is changed
+    best: float | None  # with the highest metric; None where none is higher than without
+    by_chance: float | None  # the share of random exchanges whose best does as well; None where none is higher
+    metric: str
+    value: float  # of the metric, with the best
+    unchanged: float  # of the metric, where nothing is changed
+    extent: float  # the setting's, as chosen
+    curve: list[dict[str, Any]]  # the points chosen from
+
+    def words(self, chosen: str, best: str) -> str:
+        """The choice in a sentence; ``chosen`` names what is done, ``best`` the best number."""
+        doubt = f", for {best} is no better than chance" if self.best is not None and self.number is None else ""
+        chance = "" if self.by_chance is None else f", as much by chance in {100 * self.by_chance:.3g}% of exchanges"
+        figures = f"{self.value:.4f} at best, {self.unchanged:.4f} {self.setting.words}"
+        return f"{chosen}{doubt}: {self.metric} {figures}{chance}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            self.setting.name: theta_json(self.number),
+            "metric": self.metric,
+            "best": theta_json(self.best),
+            "by_chance": self.by_chance,
+            "value": self.value,
+            self.setting.unchanged: self.unchanged,
+            self.setting.extent: self.extent,
+            "curve": self.curve,
+        }
+
+
+def check_metric(name: str) -> None:
+    """Raises InputError for another metric than those that curves have."""
+    if name not in METRICS:
+        raise InputError(f"--metric {name}: there are {', '.join(METRICS)}.", param="metric", code="no_such_metric")
+
+
+def choose_number(setting: Setting, curve: Curve, metric: str) -> OperatingPoint:
+    """Choose the number of the point with the highest metric, of equal ones the one that changes least; none if no
+    point is higher by more than chance. A theta may also be ``all``, as its point without a number is called.
+
+    Raises InputError for a curve without the metric where nothing is changed.
+    """
+    points = [point for point in curve["curve"] if point.get(metric) is not None]
+    shows = setting is MARGIN
+    points.sort(key=lambda point: point[setting.extent]["value"], reverse=shows)
+    if not shows:
+        points = [{**point, THETA.name: EVERYTHING} if point[THETA.name] is None else point for point in points]
+    kept = (point for point in points if (point[MARGIN.name] is None if shows else not point[THETA.extent]["value"]))
+    unchanged = next(kept, None)
+    if unchanged is None:
+        names = [name for name in METRICS if any(point.get(name) is not None for point in curve["curve"])]
+        others = f"; it has {', '.join(names)}: choose by --metric" if names else ""
+        raise InputError(f"The curve has no figures of '{metric}' {setting.words}{others}.", param="metric")
+    best = max(points, key=lambda point: point[metric]["value"])
+    if best[metric]["value"] <= unchanged[metric]["value"]:
+        best = unchanged
+    by_chance = None if best is unchanged else curve["by_chance"][metric]
+    chosen = unchanged if by_chance is None or by_chance > CHANCE else best
+    return OperatingPoint(
+        setting,
+        None if chosen is unchanged else chosen[setting.name],
+        None if best is unchanged else best[setting.name],
+        by_chance,
+        metric,
+        best[metric]["value"],
+        unchanged[metric]["value"],
+        chosen[setting.extent]["value"],
+        curve["curve"],
+    )
+
+
+def curve_of(measured: Path | str, report: Path, setting: Setting) -> tuple[Curve, dict[str, str]]:
+    """The curve of an artifact's folder, or of a scorer by name, in a report of the command that measures the setting,
+    and for theta the chat model and the command of the report; of a report of one model, wherever the artifact stood
+    then, that one's. Raises InputError, also where that model is known to be another one."""
+    try:
+        content = json.loads(report.read_bytes(), parse_constant=_no_number)
+        models = {model["model"]: model for model in content["models"]}
+        mine = [own for model, own in models.items() if _same(model, measured)]
+        own = next(iter(mine or models.values()))
+        for point in own["curve"]:
+            _check_point(point, setting)
+        curve = {"curve": own["curve"], "by_chance": {name: float(share) for name, share in own["by_chance"].items()}}
+        about = {} if setting is MARGIN else {name: str(content[name]) for name in ("chat_model", "command")}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
+        raise InputError(
+            f"{report}: is not a report of 'pearl eval {setting.command} --json' ({type(error).__name__}: {error}).",
+            code="not_a_report",
+        ) from error
+    if not mine and (len(models) > 1 or isinstance(measured, str) or _is_other(measured, next(iter(models)))):
+        raise InputError(f"{report}: is about {', '.join(models)}, not about {measured}.", code="other_model")
+    return curve, about
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is not a number")
+
+
+def _same(model: str, measured: Path | str) -> bool:
+    return model == measured if isinstance(measured, str) else Path(model).resolve() == measured.resolve()
+
+
+def _check_point(point: dict[str, Any], setting: Setting) -> None:
+    """Raises KeyError or TypeError for a point without what a choice reads of it."""
+    figures = [point[setting.extent], *(point[name] for name in METRICS if point.get(name) is not None)]
+    numbers = [figure["value"] for figure in figures]
+    numbers += [] if point[setting.name] is None else [point[setting.name]]
+    for number in numbers:
+        if not isinstance(number, (int, float)):
+            raise TypeError(f"{number!r} is not a number")
+
+
+def _is_other(folder: Path, model: str) -> bool:
+    """True where the model of a report is no artifact, or one that scores otherwise than the folder's."""
+    if model in UNTRAINED:
+        return True
+    named = SHIPPED if model == EMBEDDED else Path(model)
+    return (named / MANIFEST).is_file() and read_manifest(named).files != read_manifest(folder).files
 
 
 def set_margin(folder: Path, report: Path, metric: str) -> tuple[OperatingPoint, list[str]]:
-    """Choose from a report on dev, and write the margin into the artifact; also the names of the thetas that become
+    """Choose from a report on dev, and write the margin into the artifact; also the chat models whose thetas become
     never with another margin, for it has other drafts written than those that they were chosen on.
 
     Raises InputError for an artifact that is not whole, and for a report without such figures of it.
     """
     check_metric(metric)
     artifact = _to_change(folder)
-    curve = curve_of(folder, report, MARGIN)[0]
+    curve, _ = curve_of(folder, report, MARGIN)
     chosen = choose_number(MARGIN, curve, metric)
     dropped: list[str] = []
     if chosen.number != artifact.margin:
-        artifact, dropped = without_thetas(artifact, "the margin")
-    training = artifact.training | {MARGIN.name: {"metric": metric, **curve.account}}
+        artifact, dropped = _without_thetas(artifact, "the margin")
+    training = artifact.training | {MARGIN.name: {"metric": metric, **curve}}
     write_manifest(folder, replace(artifact, margin=chosen.number, training=training))
     return chosen, dropped
 
@@ -55,58 +197,48 @@ def _to_change(folder: Path) -> Artifact:
     return artifact
 
 
-def without_thetas(artifact: Artifact, changed: str) -> tuple[Artifact, list[str]]:
-    """Return the artifact with never for each theta, and the names of the thetas that were dropped. Their accounts say
-    what has ``changed`` since the drafts that they were chosen on, so that none is chosen from these again."""
-    every = {f"of '{model}'": theta for model, theta in (artifact.thresholds or {}).items()}
-    dropped = [name for name, theta in (every or {"": artifact.threshold}).items() if theta is not None]
-    training = dict(artifact.training)
-    if THETA.name in training:
-        training[THETA.name] = training[THETA.name] | {OUTDATED: changed}
-    if THETAS in training:
-        training[THETAS] = {model: account | {OUTDATED: changed} for model, account in training[THETAS].items()}
-    thresholds = artifact.thresholds and dict.fromkeys(artifact.thresholds)
-    return replace(artifact, threshold=None, thresholds=thresholds, training=training), dropped
+def _without_thetas(artifact: Artifact, changed: str) -> tuple[Artifact, list[str]]:
+    """Return the artifact with never for each theta, and the chat models whose theta was dropped. Their curves say
+    what has ``changed`` since the drafts that they were measured on, so that none is chosen from these again."""
+    thresholds = artifact.thresholds or {}
+    dropped = [model for model, theta in thresholds.items() if theta is not None]
+    curves = {model: curve | {OUTDATED: changed} for model, curve in artifact.training.get(THETAS, {}).items()}
+    training = artifact.training | ({THETAS: curves} if curves else {})
+    never = dict.fromkeys(thresholds) or None
+    return replace(artifact, threshold=None, thresholds=never, training=training), dropped
 
 
 def dropped_words(dropped: Sequence[str]) -> str:
-    """The sentence that says which thetas were dropped, and what to do."""
-    names = "".join(f" {name}" for name in (" and ".join(filter(None, dropped)),) if name)
-    return f"theta{names} was chosen before, and is 'never' now: choose it again by 'pearl train threshold'"
+    """The sentence that says whose thetas were dropped, and what to do."""
+    names = " and ".join(f"of '{model}'" for model in dropped)
+    return f"theta {names} was chosen before, and is 'never' now: choose it again by 'pearl train threshold'"
 
 
 def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: str | None = None) -> OperatingPoint:
     """Choose from a report on dev, and write theta into the artifact as that of the chat model that was measured.
 
-    A report of before names none; then ``chat_model`` does, or theta is that of all. Without a report theta is chosen
-    again from the curve that the artifact keeps. Raises InputError for an artifact that is not whole, for a report
-    without such figures of it or of another chat model, and for an artifact without such a curve.
+    Without a report theta is chosen again from the curve that the artifact keeps, of ``chat_model`` if it keeps
+    several. Raises InputError for an artifact that is not whole, for a report without such figures of it or of another
+    chat model, and for an artifact without such a curve.
     """
     check_metric(metric)
     artifact = _to_change(folder)
     if report is None:
-        chat_model, account = _kept_curve(folder, artifact.training, chat_model)
-        curve = MeasuredCurve(account["curve"], account.get("by_chance", {}), folder)
+        measured, curve = _kept_curve(folder, artifact.training.get(THETAS, {}), chat_model)
     else:
-        curve, content = curve_of(folder, report, THETA)
-        named = content.get("chat_model") or chat_model
-        if chat_model not in (None, named):
+        curve, about = curve_of(folder, report, THETA)
+        measured = about["chat_model"]
+        if chat_model not in (None, measured):
             raise InputError(
-                f"--chat-model {chat_model}: {report} measured drafts by '{named}'; leave the option out.",
+                f"--chat-model {chat_model}: {report} measured drafts by '{measured}'; leave the option out.",
                 param="chat_model",
                 code="other_model",
             )
-        chat_model = named
-        account = curve.account | ({"report": content["command"]} if "command" in content else {})
+        curve["report"] = about["command"]
     chosen = choose_number(THETA, curve, metric)
-    account = account | {"metric": metric}
-    training, thresholds = dict(artifact.training), artifact.thresholds
-    training.pop(THETA.name, None)
-    if chat_model is None:
-        training[THETA.name] = account
-    else:
-        training[THETAS] = training.get(THETAS, {}) | {chat_model: account}
-        thresholds = (thresholds or {}) | {chat_model: chosen.number}
+    curves = artifact.training.get(THETAS, {}) | {measured: curve | {"metric": metric}}
+    thresholds = (artifact.thresholds or {}) | {measured: chosen.number}
+    training = artifact.training | {THETAS: curves}
     write_manifest(folder, replace(artifact, threshold=chosen.number, thresholds=thresholds, training=training))
     return chosen
 
@@ -123,31 +255,28 @@ def scorer_threshold(name: str, report: Path | None, metric: str) -> OperatingPo
     return choose_number(THETA, curve_of(name, report, THETA)[0], metric)
 
 
-def _kept_curve(folder: Path, training: Mapping[str, Any], chat_model: str | None) -> tuple[str | None, dict[str, Any]]:
-    """The chat model of an earlier choice of theta and the artifact's account of it, one without a name for any."""
-    curves: dict[str | None, dict[str, Any]] = {**training.get(THETAS, {})}
-    if THETA.name in training:
-        curves[None] = training[THETA.name]
-    account: dict[str, Any] | None
+def _kept_curve(folder: Path, curves: Mapping[str, Curve], chat_model: str | None) -> tuple[str, Curve]:
+    """The chat model of an earlier choice of theta, and the curve that it was chosen from."""
     if chat_model is None and len(curves) == 1:
-        chat_model, account = next(iter(curves.items()))
-    else:
-        account = curves.get(chat_model, curves.get(None)) if chat_model is not None else None
-    if account is None:
-        names = ", ".join(f"'{name}'" for name in curves if name is not None)
-        kept = "no curve of theta; name"
-        if names:
-            kept = f"curves of theta for {names}; name one of them with --chat-model, or"
+        chat_model = next(iter(curves))
+    if chat_model is None or chat_model not in curves:
+        names = ", ".join(f"'{name}'" for name in curves)
+        kept = (
+            f"curves of theta for {names}; name one of them with --chat-model, or"
+            if names
+            else "no curve of theta; name"
+        )
         raise InputError(
             f"{folder}: keeps {kept} a report of 'pearl eval revision' with --revision.",
             param="chat_model",
             code="no_such_curve",
         )
-    if OUTDATED in account:
+    curve = curves[chat_model]
+    if OUTDATED in curve:
         raise InputError(
-            f"{folder}: {account[OUTDATED]} has changed since its curve of theta was measured; name a new report of "
+            f"{folder}: {curve[OUTDATED]} has changed since its curve of theta was measured; name a new report of "
             "'pearl eval revision' with --revision.",
             param="revision",
             code="outdated_curve",
         )
-    return chat_model, account
+    return chat_model, curve

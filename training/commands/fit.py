@@ -59,11 +59,11 @@ def fit(
     """
     from rich.console import Console
 
-    from pearl.budget import Budget
+    from pearl.clock import Budget
     from training.files import work_folder
     from training.finish import measured
-    from training.options import TrainingOptions
     from training.recipe import fit_retriever
+    from training.run import TrainingOptions
 
     chosen, _ = read_config(TrainingConfig, config, choose, CHOSEN)
     told = {word.partition("=")[0].strip() for word in choose}  # a file of all steps may say more

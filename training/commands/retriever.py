@@ -51,7 +51,7 @@ def retriever(
     Users are split by their ids into those to train on, to choose by, and to measure with. Repeat an interrupted
     command and it goes on where it stopped.
     """
-    from pearl.budget import Budget
+    from pearl.clock import Budget
 
     budget = Budget(budget_minutes)
     to_train = Budget(budget_minutes and budget_minutes * (TRAINED if llm else 1.0))
@@ -61,7 +61,7 @@ def retriever(
     from pearl.chat.choose import make_chat_model
     from pearl.errors import InputError, PearlError
     from pearl.settings import load_settings
-    from training.choose.curves import check_metric
+    from training.choose.operating_point import check_metric
 
     check_writable("--json", json, history)
     chosen, _ = read_config(TrainingConfig, config, choose, CHOSEN, aux=aux, encoder=encoder)
@@ -77,9 +77,8 @@ def retriever(
     from retriever.calibrated.artifact import manifest_json
     from training.files import work_folder
     from training.finish import measured, with_margin, with_threshold
-    from training.options import TrainingOptions
     from training.recipe import train_retriever
-    from training.run import SCORED_TEST
+    from training.run import SCORED_TEST, TrainingOptions
 
     out = out.absolute()
     console = Console(stderr=True)

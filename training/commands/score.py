@@ -59,8 +59,7 @@ def score(
     Repeat an interrupted command and it goes on where it stopped.
     """
     from pearl.history.files import read_histories
-    from pearl.history.partition import LATEST, TARGETS_PER_USER
-    from pearl.history.split import SPLITS, check_split
+    from pearl.history.partition import LATEST, SPLITS, TARGETS_PER_USER, check_split
     from pearl.settings import load_settings
     from pearl.text.usable import counted
     from retriever.templates import auxiliary_template
@@ -118,7 +117,7 @@ def explain_split(
     histories: Mapping[str, Sequence[Document]], split: str | None, way: str, seed: int, console: Console
 ) -> None:
     """Say where a split lies if it is not one by users, and how targets are chosen where documents have no time."""
-    from pearl.history.split import users_of
+    from pearl.history.partition import users_of
     from training.data.histories import untimed_users
     from training.data.split import BY_TIME, BY_USERS, PARTS
 

@@ -26,7 +26,7 @@ def threshold(
         help="Report of pearl eval revision on dev, for this model; by default the curve that the artifact keeps.",
     ),
     chat_model: str | None = typer.Option(
-        None, metavar="NAME", help="Chat model whose drafts were measured, where the report does not name it."
+        None, metavar="NAME", help="Chat model whose curve to choose from, where the artifact keeps several."
     ),
     metric: str = typer.Option("rouge2", help="Metric to raise: rouge1, rouge2, bertscore or macro_f1."),
     json: str | None = JSON_OPTION,

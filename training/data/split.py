@@ -7,8 +7,18 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from pearl.errors import InputError
-from pearl.history.partition import ROLLING, WHOLE, HistorySlice, in_order, partition
-from pearl.history.split import DEV, SPLITS, TEST, TRAIN, users_of
+from pearl.history.partition import (
+    DEV,
+    ROLLING,
+    SPLITS,
+    TEST,
+    TRAIN,
+    WHOLE,
+    HistorySlice,
+    in_order,
+    partition,
+    users_of,
+)
 from pearl.records import Document
 from training.data.records import Example
 

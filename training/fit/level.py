@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.stats.bootstrap import Bootstrap
-from retriever.calibrated.head import Floats, SignalHead
-from retriever.calibrated.level import Level, level_inputs
+from retriever.calibrated.head import Floats, Level, SignalHead, level_inputs
 from training.choose.measure import LEAST_REQUESTS, SURE, best_of, pearson
 from training.data.records import Example, clusters_of
 from training.fit.head import Anchor

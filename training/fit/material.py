@@ -16,9 +16,8 @@ from training.data.selection import Selection, select
 from training.data.split import BY_USERS, Division
 from training.gains.groups import read_groups, selection_among
 from training.gains.proxy import ProxyScales, unlabelled_examples
-from training.options import TrainingOptions
 from training.progress import progress_of
-from training.run import EMBEDDED_BY, Run
+from training.run import EMBEDDED_BY, Run, TrainingOptions
 
 MOST_PROXIES = 900  # of all users together, where they are split by time
 LEARNED, ASKED = 1, 3  # so much fewer proxies to choose by than to learn from

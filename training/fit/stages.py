@@ -24,8 +24,7 @@ from training.fit.cross_encoder import CrossEncoderOptions, GroupFitting, logits
 from training.fit.head import Anchor, HeadOptions, Loss, calibrated, fit_head, new_head, plain
 from training.fit.kept import CrossEncoderFit, digest_of_texts, digest_of_weights, kept_or_fitted
 from training.fit.material import FitMaterial
-from training.options import TrainingOptions
-from training.run import FITTED, Run
+from training.run import FITTED, Run, TrainingOptions
 
 TAUS = (5.0, 10.0, 20.0)  # 5 as published first
 DEV_NEGATIVES = 5

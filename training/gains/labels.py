@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.history.partition import ROLLING
-from pearl.history.split import DEV, TEST, TRAIN
+from pearl.history.partition import DEV, ROLLING, TEST, TRAIN
 from retriever.models.auxiliary import AuxiliaryModel
 from retriever.templates import auxiliary_template
 from training.config import EXTENT_CHOICES
@@ -30,9 +29,8 @@ from training.gains.corpus import (
 from training.gains.scores import merge_scores
 from training.gains.scoring import Pace, group_of, prepared, score_units
 from training.gains.units import NOTHING_TO_SCORE, GainOptions, plan_units, target_texts
-from training.options import TrainingOptions, gains_file
 from training.progress import progress_of
-from training.run import Run
+from training.run import Run, TrainingOptions, gains_file
 
 
 class SplitScoring:

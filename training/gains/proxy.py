@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.history.split import TRAIN, users_of
+from pearl.history.partition import TRAIN, users_of
 from pearl.records import Request
 from retriever.history.lexical import words
 from retriever.history.word_weights import WordWeights
@@ -25,7 +25,7 @@ from training.data.histories import Corpus
 from training.data.records import Example, Floats
 from training.data.split import BY_USERS, part_of
 from training.gains.units import sample_candidates
-from training.options import CANDIDATES, TrainingOptions
+from training.run import CANDIDATES, TrainingOptions
 
 TARGET_WORDS = 100  # about what the auxiliary model sees of a target
 DOCUMENT_WORDS = 125  # and of a document

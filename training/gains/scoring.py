@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from pearl.errors import InputError
 from pearl.files.whole import replaced_file
-from pearl.history.split import TRAIN
+from pearl.history.partition import TRAIN
 from pearl.records import Document
 from retriever.models.auxiliary import AuxiliaryModel, Likelihood, PairGroup, Tokens
 from retriever.templates import AuxiliaryTemplate

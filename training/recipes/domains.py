@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from pearl.cli.options import write_json
-from pearl.history.split import DEV, SPLITS, TEST, TRAIN
+from pearl.history.partition import DEV, SPLITS, TEST, TRAIN
 from pearl.settings import EMBEDDED
 from retriever.calibrated.artifact import MANIFEST, SHIPPED
 

@@ -21,8 +21,7 @@ from pearl.files.whole import replaced_file
 from retriever.models.encoder import encoder_source
 from retriever.models.files import source_digest, system_errors
 from retriever.models.hardware import prefers_bfloat16
-from retriever.reward.reference import layer_means, pair_means, token_places
-from retriever.reward.vectors import Vectors, paragraph_vectors
+from retriever.reward.vectors import Vectors, layer_means, pair_means, paragraph_vectors, token_places
 from training.progress import progress_of
 from training.reward.config import LAST
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from eval.commands.options import WritingOptions
 from eval.commands.writing import WritingPlan, WritingSession, writer
 from pearl.asking.write import WritingContext
-from pearl.budget import Budget
+from pearl.clock import Budget
 from pearl.settings import load_settings
 
 

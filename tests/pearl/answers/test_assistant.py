@@ -38,7 +38,7 @@ AS_A_PERSON = (
 
 
 @pytest.mark.parametrize("text", [*AS_ASSISTANT, *AS_A_PERSON])
-def test_an_assistants_answer_is_told_from_a_persons_text_however_it_comes(text: str) -> None:
+def test_an_assistants_answer_is_told_from_a_persons_text_however_it_comes(text):
     found = text in AS_ASSISTANT
     assert answers_as_assistant(text) == found
     chance = random.Random(text)
@@ -48,7 +48,7 @@ def test_an_assistants_answer_is_told_from_a_persons_text_however_it_comes(text:
         assert (given, filtered.found) == ("" if found else text, found)
 
 
-def test_only_what_may_be_an_assistants_answer_is_held_back() -> None:
+def test_only_what_may_be_an_assistants_answer_is_held_back():
     filtered = AssistantFilter()
     assert filtered.feed("I'm sorry, but I can't") == ""
     assert filtered.feed(" make") == "I'm sorry, but I can't make"

@@ -57,9 +57,7 @@ NAMES = ("load", "read", "boot", "stop")
         ),
     ],
 )
-def test_what_says_the_same_again_is_cut_and_a_circle_ends_the_draft(
-    draft: str, left: str, cut: int, ended: bool
-) -> None:
+def test_what_says_the_same_again_is_cut_and_a_circle_ends_the_draft(draft, left, cut, ended):
     chance = random.Random(draft)
     for pieces in ([draft], list(draft), *(split(draft, chance) for _ in range(50))):
         found = LoopFilter()
@@ -67,7 +65,7 @@ def test_what_says_the_same_again_is_cut_and_a_circle_ends_the_draft(
         assert (text, found.cut, found.ended) == (left.rstrip(), cut, ended)
 
 
-def test_only_a_line_that_may_repeat_is_held_back() -> None:
+def test_only_a_line_that_may_repeat_is_held_back():
     found = LoopFilter()
     assert found.feed("1) We met on the quay.\n") == "1) We met on the quay."
     assert found.feed("2) We met") == ""

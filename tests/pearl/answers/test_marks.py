@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 import pytest
 
@@ -169,13 +168,13 @@ REPLIES = {
 
 
 @pytest.mark.parametrize("name", REPLIES)
-def test_the_draft_in_a_reply(name: str) -> None:
+def test_the_draft_in_a_reply(name):
     reply, draft = REPLIES[name]
     assert unfenced(reply) == draft
 
 
 @pytest.mark.parametrize("name", REPLIES)
-def test_any_split_gives_what_the_whole_gives(name: str) -> None:
+def test_any_split_gives_what_the_whole_gives(name):
     reply, draft = REPLIES[name]
     chance = random.Random(name)
     for pieces in [list(reply), *(split(reply, chance) for _ in range(200))]:
@@ -187,7 +186,7 @@ def test_any_split_gives_what_the_whole_gives(name: str) -> None:
         assert text == draft
 
 
-def test_text_is_held_back_only_while_it_may_be_a_mark_or_blanks_at_the_end() -> None:
+def test_text_is_held_back_only_while_it_may_be_a_mark_or_blanks_at_the_end():
     marks = MarkFilter()
     assert marks.feed("<docu") == ""
     assert marks.feed("ment>One ") == "One"
@@ -198,7 +197,7 @@ def test_text_is_held_back_only_while_it_may_be_a_mark_or_blanks_at_the_end() ->
     assert marks.finish() == ""
 
 
-def test_without_marks_no_more_than_the_first_paragraph_waits() -> None:
+def test_without_marks_no_more_than_the_first_paragraph_waits():
     marks = MarkFilter()
     assert marks.feed("Dear Bo, about the Saturday that Tomas wants to swap with you") == ""
     assert marks.feed(".\n\nYes") == "Dear Bo, about the Saturday that Tomas wants to swap with you.\n\nYes"
@@ -206,21 +205,17 @@ def test_without_marks_no_more_than_the_first_paragraph_waits() -> None:
 
 
 @pytest.mark.parametrize("mark", ["<draft>", "<think>", "</details>"])
-def test_a_long_line_with_marks_in_mid_sentence_takes_linear_time(
-    mark: str, grows_linearly: Callable[..., None]
-) -> None:
+def test_a_long_line_with_marks_in_mid_sentence_takes_linear_time(mark, grows_linearly):
     grows_linearly(unfenced, f"So it goes {mark} ", 6000)
 
 
-def test_many_short_paragraphs_take_linear_time(grows_linearly: Callable[..., None]) -> None:
+def test_many_short_paragraphs_take_linear_time(grows_linearly):
     grows_linearly(lambda text: unfenced(f"Sure, here is the draft:\n\n{text}"), "a\n\n", 16_000)
 
 
 @pytest.mark.parametrize("begins", ["", "<document>\nDear Bo.\n", "```text\nDear Bo.\n"])
 @pytest.mark.parametrize("repeated", [" ", "~", "a "])
-def test_a_line_that_is_nearly_a_fence_takes_linear_time(
-    begins: str, repeated: str, grows_linearly: Callable[..., None]
-) -> None:
+def test_a_line_that_is_nearly_a_fence_takes_linear_time(begins, repeated, grows_linearly):
     grows_linearly(lambda text: unfenced(f"{begins}~~~{text}`\n"), repeated, 8000)
 
 
@@ -233,9 +228,7 @@ def test_a_line_that_is_nearly_a_fence_takes_linear_time(
         ("<document>\nDear Bo.", " "),
     ],
 )
-def test_what_a_model_repeats_to_its_last_token_takes_linear_time(
-    begins: str, repeated: str, grows_linearly: Callable[..., None]
-) -> None:
+def test_what_a_model_repeats_to_its_last_token_takes_linear_time(begins, repeated, grows_linearly):
     def stream(text: str) -> None:
         marks = MarkFilter()
         for place in range(0, len(text), 4):

@@ -21,7 +21,7 @@ DECODING = Decoding(max_tokens=20)
 
 
 @pytest.fixture(autouse=True)
-def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_pauses(monkeypatch) -> None:
     monkeypatch.setattr(patience, "FIRST_PAUSE_S", 0.0)
 
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,8 @@ from pearl.asking.ask import EMPTY_ANSWER
 from pearl.asking.kept import open_replies
 from pearl.asking.patience import OUT_OF_TIME, Unwatched
 from pearl.asking.write import UNREADABLE, WritingContext, WrittenText, write_drafts, write_revised, write_revisions
-from pearl.budget import Budget
 from pearl.chat.base import Decoding
+from pearl.clock import Budget
 from pearl.errors import ChatRefused
 from pearl.prompts import PromptInputs, draft_prompt, revision_prompt, second_prompt
 from pearl.records import Document
@@ -30,13 +29,13 @@ def inputs(request: str, documents: tuple[Document, ...] = DOCUMENTS) -> PromptI
 
 
 @pytest.fixture
-def context(tmp_path: Path) -> Iterator[Callable[..., WritingContext]]:
+def context(tmp_path) -> Iterator[Callable[..., WritingContext]]:
     with open_replies(tmp_path / "kept.sqlite") as kept:
         yield lambda model, **options: WritingContext(model, model.name, DECODING, kept, **options)
 
 
 @pytest.fixture
-def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def in_turn(monkeypatch) -> None:
     """Case after case, so that a test can say which answer is whose."""
     monkeypatch.setattr(drafts_module, "_order", lambda count: list(range(count)))
 

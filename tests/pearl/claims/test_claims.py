@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -25,7 +24,7 @@ def found(draft: str, request: str, *samples: str) -> list[tuple[str, str]]:
     return [(claim.kind, claim.text) for claim in got]
 
 
-def test_a_sentence_of_another_letter_is_carried_over() -> None:
+def test_a_sentence_of_another_letter_is_carried_over():
     text = "We are collecting winter coats again for anyone in Skellmouth"
     draft = f"Nan, the costume rails will be ready on Friday. {text}."
     start = draft.index(text)
@@ -35,7 +34,7 @@ def test_a_sentence_of_another_letter_is_carried_over() -> None:
 @pytest.mark.parametrize(
     "draft", ["Your terms are indeed not the usual ones.", "The new terms are still not the usual ones, are they?"]
 )
-def test_six_words_with_one_changed_are_a_clause(draft: str) -> None:
+def test_six_words_with_one_changed_are_a_clause(draft):
     (claim,) = found(draft, "Answer them.", "I said: your terms are still not the usual ones.")
     assert claim[0] == CARRIED_OVER
     assert "not the usual ones" in claim[1]
@@ -78,24 +77,24 @@ THANKS = ("Many thanks for all the work you do. Bring chairs.", "Many thanks for
         ("The costume rails will be ready on Friday.", RAILS, [], [(DROPPED, "Nan")]),
     ],
 )
-def test_clauses_and_facts(draft: str, request_text: str, samples: list[str], claimed: list[tuple[str, str]]) -> None:
+def test_clauses_and_facts(draft, request_text, samples, claimed):
     assert found(draft, request_text, *samples) == claimed
 
 
-def test_a_fact_within_a_clause_that_no_sample_has_is_unsupported() -> None:
+def test_a_fact_within_a_clause_that_no_sample_has_is_unsupported():
     assert (UNSUPPORTED, "src/soc/intel/cannon/graphics.h") in found(
         DERIVED.format("cannon", "h"), "Say it.", DERIVED.format("apollo", "c")
     )
 
 
-def test_a_promise_is_a_commitment_unless_the_request_asks_for_it() -> None:
+def test_a_promise_is_a_commitment_unless_the_request_asks_for_it():
     draft = "The costume rails are ready, Nan. I'll send them on Friday."
     assert found(draft, RAILS) == [(COMMITMENT, "I'll send them on Friday")]
     for request in ("I'll send them on Friday, say that, too.", "Say that we send them.", "Offer to send them."):
         assert found(draft, f"{RAILS} {request}") == []
 
 
-def test_where_the_writers_own_edges_stand_nothing_is_claimed() -> None:
+def test_where_the_writers_own_edges_stand_nothing_is_claimed():
     draft = "Hullo Wren,\n\nThe rails are ready at 9:30.\n\nFrom the Pier 7 crew,\nOtti"
     edges = ("Hullo Wren,", "From the Pier 7 crew,\nOtti", "", "not there")
     assert [claim.text for claim in claims(draft, "Say the rails are ready.", [], edges=edges)] == ["9:30"]
@@ -139,9 +138,7 @@ VALUES = (
 
 
 @pytest.mark.parametrize(("request_text", "same", "other", "marked"), VALUES)
-def test_a_value_or_a_name_in_another_form_is_the_same_and_another_is_not(
-    request_text: str, same: str, other: str, marked: str
-) -> None:
+def test_a_value_or_a_name_in_another_form_is_the_same_and_another_is_not(request_text, same, other, marked):
     assert found(same, request_text) == []
     assert (UNSUPPORTED, marked) in found(other, request_text)
 
@@ -152,7 +149,7 @@ def labelled(name: str) -> list[list[str]]:
     return [line.replace(" // ", "\n\n").replace(" / ", "\n").split("\t") for line in lines]
 
 
-def test_what_is_firmer_or_less_firm_than_asked_is_found() -> None:
+def test_what_is_firmer_or_less_firm_than_asked_is_found():
     """Half of the rows are clean; all were labelled before the rules were written, and half were kept aside."""
     false, missed = [], []
     for _, request, draft, *marks in labelled("strength.tsv"):
@@ -181,15 +178,13 @@ SORRY = "The boat is mended. We apologise for the delay."
         ("Will we be late?", "Tell Nan we might be late", (), [], []),
     ],
 )
-def test_what_accounts_for_firm_words(
-    draft: str, request_text: str, said: tuple[str, ...], samples: list[str], claimed: list[tuple[str, str]]
-) -> None:
+def test_what_accounts_for_firm_words(draft, request_text, said, samples, claimed):
     shown = [Sample(str(number), sample) for number, sample in enumerate(samples)]
     got = [(claim.kind, claim.text) for claim in claims(draft, request_text, shown, said)]
     assert [claim for claim in got if claim[0] in (STRONGER, WEAKER, COMMITMENT)] == claimed
 
 
-def test_drafts_in_fifteen_languages_have_few_false_alarms_and_what_is_planted_is_found() -> None:
+def test_drafts_in_fifteen_languages_have_few_false_alarms_and_what_is_planted_is_found():
     """Rows: language, request, draft, and what was planted in it; written before the rules."""
     rows = labelled("drafts.tsv")
     false = [(draft, got) for _, request, draft, *marks in rows if not marks and (got := found(draft, request))]
@@ -245,7 +240,7 @@ def test_drafts_in_fifteen_languages_have_few_false_alarms_and_what_is_planted_i
         ("The API of the CPU is slow.", "Say it."),
     ],
 )
-def test_the_same_fact_in_another_form_is_supported(draft: str, request_text: str) -> None:
+def test_the_same_fact_in_another_form_is_supported(draft, request_text):
     assert [claim for claim in found(draft, request_text) if claim[0] == UNSUPPORTED] == []
 
 
@@ -277,7 +272,7 @@ def test_the_same_fact_in_another_form_is_supported(draft: str, request_text: st
         ("Abrimos el 5 de abril.", "5 de abril"),
     ],
 )
-def test_each_kind_of_fact_is_found(draft: str, claim: str) -> None:
+def test_each_kind_of_fact_is_found(draft, claim):
     assert (UNSUPPORTED, claim) in found(draft, "Say it.")
 
 
@@ -297,14 +292,14 @@ def test_each_kind_of_fact_is_found(draft: str, claim: str) -> None:
         "Ik stuur de lijst.",
     ],
 )
-def test_promises_in_seven_languages(promise: str) -> None:
+def test_promises_in_seven_languages(promise):
     assert [kind for kind, _ in found(promise, "Answer.")] == [COMMITMENT]
 
 
 @pytest.mark.parametrize(
     "sentence", ["You will see.", "It will rain.", "We'll see.", "I'm happy to hear that.", "She will send it."]
 )
-def test_what_binds_nobody_is_no_commitment(sentence: str) -> None:
+def test_what_binds_nobody_is_no_commitment(sentence):
     assert found(sentence, "Answer.") == []
 
 
@@ -321,7 +316,7 @@ def test_what_binds_nobody_is_no_commitment(sentence: str) -> None:
         ("", "", "", []),
     ],
 )
-def test_odd_texts(draft: str, request_text: str, sample: str, kinds: list[str]) -> None:
+def test_odd_texts(draft, request_text, sample, kinds):
     assert [kind for kind, _ in found(draft, request_text, sample)] == kinds
 
 
@@ -370,7 +365,7 @@ PIECES = (
 )
 
 
-def test_any_text_can_be_read() -> None:
+def test_any_text_can_be_read():
     chance = Random(0)
     for _ in range(3_000):
         text = "".join(chance.choice(PIECES) for _ in range(chance.randint(1, 12)))
@@ -384,7 +379,7 @@ REPEATED = (
 
 
 @pytest.mark.parametrize("piece", REPEATED)
-def test_claims_take_linear_time(piece: str, grows_linearly: Callable[..., None]) -> None:
+def test_claims_take_linear_time(piece, grows_linearly):
     def work(text: str) -> None:
         forget_samples()
         claims(text, "Say it.", [Sample("a", text)])
@@ -393,7 +388,7 @@ def test_claims_take_linear_time(piece: str, grows_linearly: Callable[..., None]
 
 
 @pytest.mark.slow
-def test_a_draft_of_100_000_words_is_read() -> None:
+def test_a_draft_of_100_000_words_is_read():
     draft = "The rails of room 12 will be ready, and Ilse has the key to it. " * 7_150
     assert len(draft.split()) > 100_000
     assert {text for _, text in found(draft, RAILS, COATS.text)} >= {"12", "Ilse"}

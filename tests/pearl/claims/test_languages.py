@@ -7,7 +7,7 @@ from pearl.claims.languages import is_number, lexicon, not_read, of_texts
 ENGLISH = lexicon(frozenset({"en"}))
 
 
-def test_months_and_weekdays_of_every_language_are_known() -> None:
+def test_months_and_weekdays_of_every_language_are_known():
     assert {ENGLISH.months[name] for name in ("march", "märz", "marzo", "março", "maart", "marca", "марта")} == {3}
     assert {ENGLISH.weekdays[name] for name in ("friday", "freitag", "vendredi", "piątek", "пятница", "金曜日")} == {5}
 
@@ -16,11 +16,11 @@ def test_months_and_weekdays_of_every_language_are_known() -> None:
     ("word", "unit"),
     [("km", ("length", 1000)), ("weeks", ("duration", 604_800)), ("euros", ("EUR", 1)), ("%", ("concentr", 1))],
 )
-def test_units_and_currencies_come_from_cldr(word: str, unit: tuple[str, float]) -> None:
+def test_units_and_currencies_come_from_cldr(word, unit):
     assert unit in ENGLISH.units[word]
 
 
-def test_words_are_those_of_the_languages_that_the_texts_are_in() -> None:
+def test_words_are_those_of_the_languages_that_the_texts_are_in():
     assert of_texts("We meet at the harbour tomorrow.").languages == {"en"}
     assert of_texts(
         "Wir treffen uns morgen um acht am Hafen, bitte kommt.", "Tell them that we meet tomorrow."
@@ -43,5 +43,5 @@ def test_words_are_those_of_the_languages_that_the_texts_are_in() -> None:
         ),
     ],
 )
-def test_what_a_language_has_not_is_said(text: str, kinds: list[str]) -> None:
+def test_what_a_language_has_not_is_said(text, kinds):
     assert [line.partition(" are not read in ")[0] for line in not_read(text)] == kinds

@@ -22,7 +22,7 @@ def a_module(name: str, **more: object) -> ModuleType:
     return module
 
 
-def test_the_end_of_a_help_has_the_examples_last() -> None:
+def test_the_end_of_a_help_has_the_examples_last():
     assert epilog("\n  pearl tea\n  pearl cup\n", "A line is a cup.") == (
         "A line is a cup.\n\nExamples:\n\n\b\n  pearl tea\n  pearl cup"
     )
@@ -30,14 +30,14 @@ def test_the_end_of_a_help_has_the_examples_last() -> None:
     assert epilog("", "", "Choices.") == "Choices."
 
 
-def test_a_module_of_one_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_module_of_one_command(capsys):
     command = click_command(a_module("tea", ABOUT="A line is a cup."))
     command.main(["--count", "2"], standalone_mode=False)
     assert capsys.readouterr().out == "tea 2\n"
     assert command.epilog == "A line is a cup.\n\nExample:\n\n\b\n  pearl tea"
 
 
-def test_an_option_that_takes_one_path_is_given_once() -> None:
+def test_an_option_that_takes_one_path_is_given_once():
     def tea(one: Path = typer.Option("a"), some: list[Path] = typer.Option([]), count: int = typer.Option(1)) -> None:
         typer.echo(f"{one} {len(some)} {count}")
 
@@ -51,7 +51,7 @@ def test_an_option_that_takes_one_path_is_given_once() -> None:
 
 
 @pytest.mark.parametrize("words", ["--one - c", "--one=- c", "--some a --some - c", "c -"])
-def test_a_path_is_no_standard_stream(words: str) -> None:
+def test_a_path_is_no_standard_stream(words):
     def tea(
         files: list[Path] = typer.Argument(metavar="CUPS"),
         one: Path | None = typer.Option(None),
@@ -68,7 +68,7 @@ def test_a_path_is_no_standard_stream(words: str) -> None:
         command.main(words.split(), standalone_mode=False)
 
 
-def test_a_module_of_several_has_an_app() -> None:
+def test_a_module_of_several_has_an_app():
     app = group("Make tea.")
     add_commands(app, a_module("tea"), a_module("tea_cup"))
     module = ModuleType("kitchen")
@@ -76,7 +76,7 @@ def test_a_module_of_several_has_an_app() -> None:
     assert sorted(click_command(module).commands) == ["tea", "tea-cup"]
 
 
-def test_a_group_shows_the_first_sentence_of_each_command_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_group_shows_the_first_sentence_of_each_command_to_its_end(capsys):
     app = group("Make tea.")
     sentence = "Make tea for everybody who comes in from the harbour, whatever the hour, and wash the cups up."
     add_commands(app, a_module("tea"))

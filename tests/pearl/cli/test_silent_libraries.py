@@ -2,12 +2,10 @@ from __future__ import annotations
 
 import logging
 
-import pytest
-
 from pearl.cli.silent_libraries import silence_expected
 
 
-def test_only_the_messages_that_are_expected_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_only_the_messages_that_are_expected_are_left_out(caplog):
     """By whole messages as bitsandbytes and transformers write them; a repeated call changes nothing."""
     silence_expected()
     silence_expected()

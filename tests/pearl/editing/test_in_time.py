@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from pearl.chat.base import Chunk, Reply
-from pearl.editing.asked import write_candidates
-from pearl.editing.candidates import failures
+from pearl.editing.candidates import failures, write_candidates
 from pearl.editing.edits import SpanEdit
 from pearl.editing.prompt import reply_of
 from pearl.errors import ChatTimeout

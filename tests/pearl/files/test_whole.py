@@ -3,18 +3,16 @@ from __future__ import annotations
 import gzip
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from pearl.files.whole import opened, replaced_file
+from pearl.files.whole import opened, private_file, private_folder, replaced_file
 
 
 @pytest.mark.parametrize(("name", "unpack"), [("a.jsonl", bytes), ("a.jsonl.gz", gzip.decompress)])
-def test_a_file_takes_the_others_place_only_when_it_is_whole(
-    name: str, unpack: Callable[[bytes], bytes], tmp_path: Path
-) -> None:
+def test_a_file_takes_the_others_place_only_when_it_is_whole(name, unpack, tmp_path):
     def write(content: bytes, *, whole: bool) -> None:
         with opened(tmp_path / name) as file:
             file.write(content)
@@ -30,7 +28,7 @@ def test_a_file_takes_the_others_place_only_when_it_is_whole(
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_equal_content_gives_equal_files(tmp_path: Path) -> None:
+def test_equal_content_gives_equal_files(tmp_path):
     (tmp_path / "other").mkdir()
     paths = (tmp_path / "a.gz", tmp_path / "other" / "b.gz")
     for path in paths:
@@ -41,7 +39,7 @@ def test_equal_content_gives_equal_files(tmp_path: Path) -> None:
     assert first[4:8] == b"\0\0\0\0"  # the header's time
 
 
-def test_a_device_and_a_link_stay_what_they_are(tmp_path: Path) -> None:
+def test_a_device_and_a_link_stay_what_they_are(tmp_path):
     with replaced_file(Path("/dev/null")) as path:
         assert path == Path("/dev/null")
     (tmp_path / "link").symlink_to(tmp_path / "file")
@@ -52,7 +50,7 @@ def test_a_device_and_a_link_stay_what_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b"after"
 
 
-def test_a_pipe_that_only_a_descriptor_names_is_written_to() -> None:
+def test_a_pipe_that_only_a_descriptor_names_is_written_to():
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as read:
         with opened(Path(f"/dev/fd/{writing}")) as file:
@@ -61,7 +59,7 @@ def test_a_pipe_that_only_a_descriptor_names_is_written_to() -> None:
         assert read.read() == b"whole"
 
 
-def test_permissions(tmp_path: Path) -> None:
+def test_permissions(tmp_path):
     def mode(name: str) -> int:
         return stat.S_IMODE((tmp_path / name).stat().st_mode)
 
@@ -77,3 +75,66 @@ def test_permissions(tmp_path: Path) -> None:
             file.write(b"after")
         assert (tmp_path / name).read_bytes() == b"after"
     assert [mode(name) for name in ("old", "secret", "once open")] == [0o640, 0o600, 0o600]
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+@pytest.fixture(params=[0o022, 0o000], ids=oct)
+def umask(request) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+@pytest.fixture
+def home(tmp_path, umask) -> Path:
+    """A folder that everybody may read."""
+    made = tmp_path / "home"
+    made.mkdir()
+    return made
+
+
+def test_a_new_folder(tmp_path, umask):
+    private_folder(tmp_path / "share" / "pearl")
+    assert mode(tmp_path / "share" / "pearl") == 0o700
+    assert mode(tmp_path / "share") != 0o700  # the platform's, for others as well
+
+
+@pytest.mark.parametrize("names", [[], ["pearl.db", "pearl.db-wal", "sample.key"], ["editor-replies.sqlite", "models"]])
+def test_a_folder_of_ours_is_closed(home, names):
+    for name in names:
+        (home / name).touch()
+    private_folder(home)
+    assert mode(home) == 0o700
+
+
+def test_a_folder_that_somebody_uses_for_more_stays_as_it_is(home):
+    (home / "pearl.db").touch()
+    (home / "minutes.txt").touch()
+    before = mode(home)
+    private_folder(home)
+    assert mode(home) == before
+
+
+def test_files(home):
+    (home / "old").write_text("kept")
+    for name in ("old", "new"):
+        private_file(home / name)
+        assert mode(home / name) == 0o600
+    assert (home / "old").read_text() == "kept"
+
+
+def test_where_files_have_no_owner_by_number(home, monkeypatch):
+    """As on Windows."""
+    (home / "old").write_text("kept")
+    monkeypatch.delattr("os.geteuid")
+    private_file(home / "old")
+    private_folder(home)
+    assert (home / "old").read_text() == "kept"
+
+
+def test_what_cannot_be_made_private_is_left_to_whoever_opens_it(tmp_path):
+    private_file(tmp_path / "nowhere" / "file")
+    assert list(tmp_path.iterdir()) == []

@@ -20,7 +20,7 @@ GOOD = {"user_id": "ann", "id": "m1", "timestamp": 1_700_000_000, "text": "Dear 
 
 
 @pytest.fixture
-def read(tmp_path: Path):
+def read(tmp_path):
     """Write bytes to a file and read its lines; every reading must account for every byte of the file."""
 
     def of(content: bytes) -> list[JsonLine]:
@@ -244,20 +244,20 @@ def owned(user: str, id: str, text: str) -> dict[str, Any]:
     return {"user_id": user, "id": id, "text": text}
 
 
-def test_a_document_that_is_there_twice_counts_once(write_lines: Any) -> None:
+def test_a_document_that_is_there_twice_counts_once(write_lines):
     path = write_lines([owned("ann", "a", "one"), owned("ben", "a", "two"), owned("ann", "a", "one")])
     histories = read_histories(path)
     assert {user: [each.text for each in own] for user, own in histories.items()} == {"ann": ["one"], "ben": ["two"]}
 
 
 @pytest.mark.parametrize("user", [{}, {"user_id": None}])
-def test_a_text_of_nobody(write_lines: Any, user: dict[str, Any]) -> None:
+def test_a_text_of_nobody(write_lines, user):
     path: Path = write_lines([owned("ann", "a", "one"), {**user, "id": "b", "text": "two"}])
     with pytest.raises(InputError, match=r":2: user_id: 'user_id' is missing\."):
         read_histories(path)
 
 
-def test_two_texts_by_one_id(write_lines: Any) -> None:
+def test_two_texts_by_one_id(write_lines):
     path: Path = write_lines([owned("ann", "a", "one"), owned("ann", "a", "two")])
     with pytest.raises(InputError, match=r":2: id: is 'a', as another document of user 'ann' is"):
         read_histories(path)

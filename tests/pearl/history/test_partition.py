@@ -1,9 +1,22 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from pearl.errors import InputError
-from pearl.history.partition import ROLLING, HistorySlice, partition
+from pearl.history.partition import (
+    DEV,
+    ROLLING,
+    SHARES,
+    SPLITS,
+    TEST,
+    TRAIN,
+    HistorySlice,
+    partition,
+    split_of,
+    users_of,
+)
 from pearl.records import Document
 
 
@@ -15,7 +28,7 @@ def ids(documents: object) -> list[str]:
     return [each.id for each in documents]  # type: ignore[attr-defined]
 
 
-def test_targets_are_the_most_recent_and_candidates_all_before() -> None:
+def test_targets_are_the_most_recent_and_candidates_all_before():
     documents = [document(number) for number in (3, 1, 2, 5, 4)]
 
     found = partition("ann", documents, targets=2)
@@ -26,21 +39,21 @@ def test_targets_are_the_most_recent_and_candidates_all_before() -> None:
     assert found.temporal
 
 
-def test_no_text_on_both_sides() -> None:
+def test_no_text_on_both_sides():
     found = partition("ann", [document(1, "the same"), document(2), document(3, "the same")], targets=1)
 
     assert found is not None
     assert ids(found.documents) == ["d02"]
 
 
-def test_a_text_without_a_request_is_no_target() -> None:
+def test_a_text_without_a_request_is_no_target():
     found = partition("ann", [document(1), document(2), document(3, request=None)], targets=1)
 
     assert found is not None
     assert (ids(found.documents), ids(found.targets)) == (["d01"], ["d02"])
 
 
-def test_without_times_the_partition_is_random_and_says_so() -> None:
+def test_without_times_the_partition_is_random_and_says_so():
     documents = [document(number, timed=False) for number in range(12)]
 
     one, again, other = (partition("ann", documents, targets=4, seed=seed) for seed in (1, 1, 2))
@@ -51,7 +64,7 @@ def test_without_times_the_partition_is_random_and_says_so() -> None:
     assert sorted(ids(one.documents) + ids(one.targets)) == ids(documents)
 
 
-def test_rolling_targets_of_the_later_half_have_all_before_them_as_candidates() -> None:
+def test_rolling_targets_of_the_later_half_have_all_before_them_as_candidates():
     documents = [document(number) for number in range(20)]
 
     found = partition("ann", documents, way=ROLLING, targets=4)
@@ -66,7 +79,7 @@ def test_rolling_targets_of_the_later_half_have_all_before_them_as_candidates() 
     assert found.documents == max((candidates for _, candidates in found.requests()), key=len)
 
 
-def test_rolling_targets_depend_on_the_user_and_the_seed_alone() -> None:
+def test_rolling_targets_depend_on_the_user_and_the_seed_alone():
     documents = [document(number) for number in range(40)]
 
     def targets(user: str, seed: int) -> list[str]:
@@ -78,7 +91,7 @@ def test_rolling_targets_depend_on_the_user_and_the_seed_alone() -> None:
     assert len({tuple(targets(user, seed)) for user in ("ann", "ben") for seed in (0, 1)}) == 4
 
 
-def test_no_text_on_both_sides_of_a_rolling_partition() -> None:
+def test_no_text_on_both_sides_of_a_rolling_partition():
     documents = [document(number, "the same" if number % 2 else None) for number in range(12)]
 
     found = partition("ann", documents, way=ROLLING, targets=12)
@@ -88,7 +101,7 @@ def test_no_text_on_both_sides_of_a_rolling_partition() -> None:
 
 
 @pytest.mark.parametrize("way", ["latest", "rolling"])
-def test_a_target_with_fewer_candidates_than_the_least_is_left_out(way: str) -> None:
+def test_a_target_with_fewer_candidates_than_the_least_is_left_out(way):
     documents = [document(number) for number in range(10)]
 
     found = partition("ann", documents, way=way, targets=3, least=7)
@@ -103,18 +116,18 @@ def test_a_target_with_fewer_candidates_than_the_least_is_left_out(way: str) -> 
     assert partition("ann", documents, way=way, targets=3, least=10) is None
 
 
-def test_a_partition_that_is_not_there() -> None:
+def test_a_partition_that_is_not_there():
     with pytest.raises(InputError, match="no partition 'newest'; there are latest, rolling"):
         partition("ann", [document(1), document(2)], way="newest")
 
 
-def test_too_few_documents_are_no_partition() -> None:
+def test_too_few_documents_are_no_partition():
     assert partition("ann", [document(1)]) is None
     assert partition("ann", []) is None
     assert partition("ann", [document(1, request=None), document(2, request=None)]) is None
 
 
-def test_the_targets_of_a_part_lie_in_it_and_leave_candidates() -> None:
+def test_the_targets_of_a_part_lie_in_it_and_leave_candidates():
     documents = [document(number) for number in range(40)]
     found = partition("ann", documents, way=ROLLING, targets=99, least=5, part=HistorySlice(0.6, 0.8))
     assert found is not None
@@ -130,7 +143,7 @@ def test_the_targets_of_a_part_lie_in_it_and_leave_candidates() -> None:
     assert ids(latest.targets) == ["d29", "d30", "d31"]
 
 
-def test_parts_without_times_do_not_meet() -> None:
+def test_parts_without_times_do_not_meet():
     documents = [document(number, timed=False) for number in range(40)]
     targets = [
         set(ids(found.targets))
@@ -139,3 +152,34 @@ def test_parts_without_times_do_not_meet() -> None:
     ]
     assert len(targets) == 3
     assert sum(map(len, targets)) == len(set().union(*targets))
+
+
+USERS = [f"user{number:04d}" for number in range(2000)]
+
+
+def test_shares_are_about_what_they_should_be():
+    counts = Counter(split_of(user) for user in USERS)
+
+    assert sum(SHARES.values()) == pytest.approx(1)
+    for name in SPLITS:
+        assert counts[name] / len(USERS) == pytest.approx(SHARES[name], abs=0.04)
+
+
+def test_a_user_stays_where_they_are_when_others_come():
+    few = {user: [Document("a", "text")] for user in USERS[:20]}
+    many = {user: [Document("a", "text")] for user in reversed(USERS)}
+
+    for name in SPLITS:
+        assert set(users_of(few, name)) == set(users_of(many, name)) & set(few)
+
+
+def test_every_user_is_in_one_split_and_none_means_all():
+    histories = {user: [Document("a", "text")] for user in USERS[:50]}
+
+    assert sorted(user for name in (TRAIN, DEV, TEST) for user in users_of(histories, name)) == sorted(histories)
+    assert users_of(histories, None) == histories
+
+
+def test_a_split_that_is_not_there():
+    with pytest.raises(InputError, match="no split 'tset'; there are train, dev, test"):
+        users_of({}, "tset")

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +9,6 @@ from pearl.likeness.calibration import GIVEN, LikenessEvidence, calibration_for
 from pearl.likeness.impostors import Impostors, shipped_references
 from pearl.likeness.likeness import Likeness, nearest_register
 
-TextsBy = Callable[[int, int], list[str]]
 GERMAN = (
     "Ich glaube, wir sollten morgen noch einmal in Ruhe darüber sprechen, bevor jemand etwas entscheidet, das wir "
     "später nicht mehr ändern können, denn eilig ist es ja gerade nicht, und die anderen wissen noch gar nichts davon."
@@ -19,11 +16,11 @@ GERMAN = (
 
 
 @pytest.fixture
-def reference(texts_by: TextsBy) -> Impostors:
+def reference(texts_by) -> Impostors:
     return Impostors.of("test", {f"user {person}": texts_by(person, 12) for person in range(6, 18)})
 
 
-def test_ones_own_texts_are_likelier_than_anothers(texts_by: TextsBy, reference: Impostors) -> None:
+def test_ones_own_texts_are_likelier_than_anothers(texts_by, reference):
     texts = texts_by(1, 30)
     ann = Likeness.fit(texts[:25], reference)
     own = [ann.score(text).log_ratio or 0.0 for text in texts[25:]]
@@ -32,7 +29,7 @@ def test_ones_own_texts_are_likelier_than_anothers(texts_by: TextsBy, reference:
 
 
 @pytest.mark.parametrize("kind", [GIVEN, "messages", "mail", "commits"])
-def test_evidence_for_the_person_raises_the_probability(kind: str) -> None:
+def test_evidence_for_the_person_raises_the_probability(kind):
     calibrated = calibration_for(kind)
     even = LikenessEvidence(0.0, 0.0, 5.2, 100, 2000)
     by_words, by_characters = replace(even, words_ratio=0.5), replace(even, characters_ratio=0.5)
@@ -43,7 +40,7 @@ def test_evidence_for_the_person_raises_the_probability(kind: str) -> None:
     assert most == more
 
 
-def test_confidence_grows_with_length(texts_by: TextsBy, reference: Impostors) -> None:
+def test_confidence_grows_with_length(texts_by, reference):
     texts = texts_by(1, 34)
     ann = Likeness.fit(texts[:25], reference)
     short, long = texts[25], " ".join(texts[25:])
@@ -63,9 +60,7 @@ def test_confidence_grows_with_length(texts_by: TextsBy, reference: Impostors) -
         (25, GERMAN, "other_language"),
     ],
 )
-def test_it_abstains_and_says_why(
-    texts_by: TextsBy, reference: Impostors, texts: int, text: str | None, verdict: str
-) -> None:
+def test_it_abstains_and_says_why(texts_by, reference, texts, text, verdict):
     ann = Likeness.fit(texts_by(1, texts), reference)
     score = ann.score(text or texts_by(1, 1)[0])
     assert (score.probability, score.verdict, score.log_ratio) == (None, verdict, None)
@@ -82,16 +77,16 @@ def test_it_abstains_and_says_why(
         "mi hermana y no has venido. Mi plan es ir a la ciudad con los demas.",
     ],
 )
-def test_the_shipped_registers_read_no_language_that_shares_short_words_with_english(text: str) -> None:
+def test_the_shipped_registers_read_no_language_that_shares_short_words_with_english(text):
     assert {Likeness.fit([], one).score(text).verdict for one in shipped_references()} == {"other_language"}
 
 
-def test_words_are_counted_where_no_blanks_part_them(reference: Impostors) -> None:
+def test_words_are_counted_where_no_blanks_part_them(reference):
     score = Likeness.fit([], reference).score("星期四我要九点半才能到。" * 10)
     assert (score.words, score.verdict) == (56, "other_language")
 
 
-def test_impostors_of_a_script_without_blanks_read_it() -> None:
+def test_impostors_of_a_script_without_blanks_read_it():
     def written(person: int, number: int) -> str:
         particle = "呢啊吧嘛"[person]
         return (
@@ -107,12 +102,12 @@ def test_impostors_of_a_script_without_blanks_read_it() -> None:
     assert own > foreign
 
 
-def test_a_text_that_is_repeated_counts_once(texts_by: TextsBy, reference: Impostors) -> None:
+def test_a_text_that_is_repeated_counts_once(texts_by, reference):
     same = Likeness.fit(texts_by(1, 1) * 40, reference)
     assert (same.texts, same.score(texts_by(1, 1)[0]).verdict) == (1, "history_too_small")
 
 
-def test_of_a_history_in_two_languages_the_impostors_is_fitted(texts_by: TextsBy, reference: Impostors) -> None:
+def test_of_a_history_in_two_languages_the_impostors_is_fitted(texts_by, reference):
     german = [f"{GERMAN} {'Ja, ' * number}genau." for number in range(10)]
     both = Likeness.fit([*texts_by(1, 25), *german], reference)
     alone = Likeness.fit(texts_by(1, 25), reference)
@@ -120,7 +115,7 @@ def test_of_a_history_in_two_languages_the_impostors_is_fitted(texts_by: TextsBy
     assert both.score(texts_by(1, 26)[25]) == alone.score(texts_by(1, 26)[25])
 
 
-def test_an_impostor_who_is_the_person_is_removed_and_named(texts_by: TextsBy) -> None:
+def test_an_impostor_who_is_the_person_is_removed_and_named(texts_by):
     impostors = {f"user {person}": texts_by(person, 12) for person in range(6, 12)}
     ann = texts_by(1, 20)
     found = Impostors.of("test", {**impostors, "ann at work": ann[15:]}, person=ann)
@@ -129,7 +124,7 @@ def test_an_impostor_who_is_the_person_is_removed_and_named(texts_by: TextsBy) -
         Impostors.of("test", {"ann": ann}, person=ann)
 
 
-def test_figures_are_kept_as_they_were(tmp_path: Path, texts_by: TextsBy, reference: Impostors) -> None:
+def test_figures_are_kept_as_they_were(tmp_path, texts_by, reference):
     path = tmp_path / "test.safetensors"
     reference.save(path)
     loaded = Impostors.load(path)
@@ -139,7 +134,7 @@ def test_figures_are_kept_as_they_were(tmp_path: Path, texts_by: TextsBy, refere
     assert Likeness.fit(texts, loaded).score(text) == Likeness.fit(texts, reference).score(text)
 
 
-def test_a_register_within_a_larger_one_has_its_own_counts_of_what_is_common(texts_by: TextsBy) -> None:
+def test_a_register_within_a_larger_one_has_its_own_counts_of_what_is_common(texts_by):
     people = {f"user {person}": texts_by(person, 12) for person in range(6, 12)}
     larger = Impostors.of("all", people, least_authors=3)
     few = {"user 6": [*texts_by(6, 12), "a word that nobody else has"]}
@@ -155,14 +150,14 @@ def test_a_register_within_a_larger_one_has_its_own_counts_of_what_is_common(tex
     assert contrast(within) > contrast(larger)
 
 
-def test_mail_is_nearest_to_the_register_of_mail() -> None:
+def test_mail_is_nearest_to_the_register_of_mail():
     mail = "Hi Bob, I think you are right, but as I said before it does not follow. On Monday Ann wrote: why not? Best"
     commit = "Fix the build on older compilers. The macro was not defined, so the header was included twice."
     assert [nearest_register([text] * 9).name for text in (mail, commit)] == ["mail", "commits"]
     assert nearest_register([*[GERMAN * 3] * 9, *[commit] * 9]).name == "commits"  # German alone is nearest to mail
 
 
-def test_the_shipped_registers_hold_what_many_people_use() -> None:
+def test_the_shipped_registers_hold_what_many_people_use():
     references = {reference.name: reference for reference in shipped_references()}
     assert set(references) == {"commits", "mail", "messages"}
     for reference in references.values():

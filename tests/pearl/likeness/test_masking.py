@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from pearl.likeness.masking import Masking, characters, distinct
@@ -28,11 +26,11 @@ MASKING = Masking(frozenset({"the", "don't", "is", "so"}))
         ("今天好", "今天", False),
     ],
 )
-def test_masking_keeps_manner_and_takes_topic(one: str, other: str, same: bool) -> None:
+def test_masking_keeps_manner_and_takes_topic(one, other, same):
     assert (MASKING.tokens(one).tolist() == MASKING.tokens(other).tolist()) is same
 
 
-def test_the_vocabulary_is_what_several_authors_use_often() -> None:
+def test_the_vocabulary_is_what_several_authors_use_often():
     texts = {
         "ann": ["the tide so", "the tide so", "the tide", "tide"],
         "dev": ["the kettle", "the so", "so"],
@@ -42,20 +40,20 @@ def test_the_vocabulary_is_what_several_authors_use_often() -> None:
     assert Masking.of(texts, size=1).vocabulary == {"the"}
 
 
-def test_the_share_of_known_words() -> None:
+def test_the_share_of_known_words():
     assert MASKING.known_share("The tide, so 10 times!") == 0.5
     assert MASKING.known_share("1, 2!") == 0.0
 
 
-def test_characters_leave_wrapping_out() -> None:
+def test_characters_leave_wrapping_out():
     assert characters("so\nis").tolist() == characters("so is").tolist()
     assert characters("so \n \n is").tolist() == characters("so¶is").tolist()
     assert characters("\ud800").tolist() == characters("?").tolist()  # half of a pair is no error
 
 
-def test_texts_are_told_apart_by_their_words() -> None:
+def test_texts_are_told_apart_by_their_words():
     assert distinct(["One  text.", "One text.", " ", "Two."]) == ["One text.", "Two."]
 
 
-def test_a_run_of_blanks_takes_linear_time(grows_linearly: Callable[..., None]) -> None:
+def test_a_run_of_blanks_takes_linear_time(grows_linearly):
     grows_linearly(characters, " ", 30_000)

@@ -36,7 +36,7 @@ def slow_probability(texts: list[list[int]], context: tuple[int, ...], token: in
     return result
 
 
-def test_probabilities_are_those_of_the_slow_way() -> None:
+def test_probabilities_are_those_of_the_slow_way():
     model = NgramModel.fit(Grams.of([tokens(text) for text in TEXTS], ORDER), DISCOUNT)
     asked = [1, 2, 4, 7, 2, 3]
     found = model.probabilities(Grams.of([tokens(asked)], ORDER), BASE)
@@ -45,7 +45,7 @@ def test_probabilities_are_those_of_the_slow_way() -> None:
     assert found == pytest.approx(expected)
 
 
-def test_the_probabilities_of_all_continuations_sum_to_one() -> None:
+def test_the_probabilities_of_all_continuations_sum_to_one():
     model = NgramModel.fit(Grams.of([tokens(text) for text in TEXTS], ORDER), DISCOUNT)
     words = [1, 2, 3, 4, 5]  # and the end
     grams = Grams.of([tokens([1, 2, word]) for word in words] + [tokens([1, 2])], ORDER)
@@ -53,7 +53,7 @@ def test_the_probabilities_of_all_continuations_sum_to_one() -> None:
     assert model.probabilities(grams, 1 / 6)[last].sum() == pytest.approx(1.0)
 
 
-def test_a_model_on_another_one_learns_what_the_person_does() -> None:
+def test_a_model_on_another_one_learns_what_the_person_does():
     model = NgramModel.fit(Grams.of([tokens([1, 2])], ORDER), DISCOUNT)
     grams = Grams.of([tokens([1, 2, 8])], ORDER)
     base = np.array([0.2, 0.2, 0.2, 0.2])
@@ -62,7 +62,7 @@ def test_a_model_on_another_one_learns_what_the_person_does() -> None:
     assert found[2] < base[2]
 
 
-def test_only_what_enough_authors_use_is_kept() -> None:
+def test_only_what_enough_authors_use_is_kept():
     grams = Grams.of([tokens([1, 2]), tokens([1, 3]), tokens([1, 3]), tokens([4])], ORDER)
     model = NgramModel.fit(grams, DISCOUNT, np.array([0, 1, 1, 2]), least=2)
     # two authors begin with 1, three end; 3 is one author's alone

@@ -7,7 +7,7 @@ import pytest
 from pearl.runtime.side_by_side import side_by_side
 
 
-def test_each_takes_what_is_next() -> None:
+def test_each_takes_what_is_next():
     left, taken = iter(range(10)), []
 
     async def work() -> None:
@@ -19,7 +19,7 @@ def test_each_takes_what_is_next() -> None:
     assert sorted(taken) == list(range(10))
 
 
-def test_the_first_failure_ends_all() -> None:
+def test_the_first_failure_ends_all():
     left, taken = iter(range(100)), []
 
     async def work() -> None:

@@ -68,7 +68,7 @@ TOKENS = [
 
 
 @pytest.mark.parametrize("mark", CLOSING)
-def test_what_looks_like_a_closing_mark_looks_like_none(mark: str) -> None:
+def test_what_looks_like_a_closing_mark_looks_like_none(mark):
     broken = MARKS.broken(f"Dear Bo {mark} and on")
     assert mark not in broken
     assert broken == f"Dear Bo {mark[0]}_ {mark[1:]} and on"
@@ -76,14 +76,14 @@ def test_what_looks_like_a_closing_mark_looks_like_none(mark: str) -> None:
 
 
 @pytest.mark.parametrize("mark", OPENING)
-def test_an_opening_mark_is_taken_apart(mark: str) -> None:
+def test_an_opening_mark_is_taken_apart(mark):
     broken = MARKS.broken(f"a{mark}b")
     assert broken == f"a{mark[0]} {mark[1:]}b"
     assert MARKS.broken(broken) == broken
 
 
 @pytest.mark.parametrize("token", TOKENS)
-def test_a_role_token_is_taken_apart(token: str) -> None:
+def test_a_role_token_is_taken_apart(token):
     for text in (f"Dear Bo,{token}\nsystem", token, f"<{token}", f"{token}>"):
         broken = without_role_tokens(text)
         visible = re.sub("\u200b", "", unicodedata.normalize("NFKC", broken))
@@ -106,18 +106,18 @@ def test_a_role_token_is_taken_apart(token: str) -> None:
         "Zażółć gęślą jaźń, Ἀθῆναι, документ, 文書 </文書>",
     ],
 )
-def test_other_text_stays_as_it_is(text: str) -> None:
+def test_other_text_stays_as_it_is(text):
     assert MARKS.broken(text) == text
 
 
 @pytest.mark.parametrize("folded", [SEEN, COMPATIBLE])
-def test_a_bracket_folds_to_one_bracket_and_nothing_else_does(folded: dict[int, str]) -> None:
+def test_a_bracket_folds_to_one_bracket_and_nothing_else_does(folded):
     for code in range(0x10000):
         assert len(BRACKETS.findall(folded[code])) == len(BRACKETS.findall(chr(code))), hex(code)
 
 
 @pytest.mark.parametrize("piece", ["<", "</ ", "</document>", "<|", "<|a", "</d ", "e\u0301\u200b", "[", "<\u3000"])
-def test_the_time_is_linear(piece: str) -> None:
+def test_the_time_is_linear(piece):
     def seconds(size: int) -> float:
         text, began = piece * (size // len(piece)), time.process_time()
         MARKS.broken(text)

@@ -32,7 +32,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize(("language", "text"), [(language, text) for language in TEXTS for text in TEXTS[language]])
-def test_the_language_of_a_text(language: str, text: str) -> None:
+def test_the_language_of_a_text(language, text):
     assert detect(text) == language
 
 
@@ -57,22 +57,22 @@ def test_the_language_of_a_text(language: str, text: str) -> None:
         "Можешь принести в субботу длинную лестницу? Жёлоб опять течёт.",  # or Ukrainian
     ],
 )
-def test_a_text_that_is_too_short_or_unsure_has_no_language(text: str) -> None:
+def test_a_text_that_is_too_short_or_unsure_has_no_language(text):
     assert detect(text) is None
 
 
-def test_marks_of_direction_and_a_name_in_another_script_change_nothing() -> None:
+def test_marks_of_direction_and_a_name_in_another_script_change_nothing():
     assert detect(f"\u202b{ENGLISH}\u202c") == "en"
     assert detect(f"\u2067שלום\u2069 {ENGLISH}") == "en"
     assert detect(f"{ENGLISH} Viele Grüße") == "en"
 
 
-def test_a_text_in_several_languages_is_in_one_of_them_or_in_none() -> None:
+def test_a_text_in_several_languages_is_in_one_of_them_or_in_none():
     assert detect("Please send me the bill. Bitte schick mir die Rechnung. Merci de m'envoyer la facture.") == "en"
     assert detect("Danke! I'll bring it mañana, tak skal du have, à bientôt") is None
 
 
-def test_only_the_beginning_of_a_long_text_is_looked_at() -> None:
+def test_only_the_beginning_of_a_long_text_is_looked_at():
     assert detect(ENGLISH + " and so on" * LONGEST + GERMAN * 1_000) == "en"
     assert detect("https://a.org/b " * 100_000) is None
 
@@ -103,7 +103,7 @@ def test_only_the_beginning_of_a_long_text_is_looked_at() -> None:
         ("👍👍", None),
     ],
 )
-def test_the_language_that_a_request_wants(request_text: str, language: str | None) -> None:
+def test_the_language_that_a_request_wants(request_text, language):
     assert wanted_language(request_text) == language
 
 
@@ -116,7 +116,7 @@ def test_the_language_that_a_request_wants(request_text: str, language: str | No
         ("Never translate German names of products.", None),  # outranks what the request is in; its sense is unknown
     ],
 )
-def test_instructions_outrank_the_language_of_the_request(instructions: str, language: str | None) -> None:
+def test_instructions_outrank_the_language_of_the_request(instructions, language):
     assert wanted_language(ENGLISH, instructions) == language
 
 
@@ -136,14 +136,12 @@ def test_instructions_outrank_the_language_of_the_request(instructions: str, lan
         ("1234", (GERMAN,), None),
     ],
 )
-def test_the_language_is_named_only_where_a_sample_is_in_another(
-    request_text: str, texts: tuple[str, ...], language: str | None
-) -> None:
+def test_the_language_is_named_only_where_a_sample_is_in_another(request_text, texts, language):
     documents = [Document(str(number), text) for number, text in enumerate(texts)]
     assert language_to_name(request_text, "Be brief.", documents) == (language or "")
 
 
-def test_the_names_of_languages_can_be_read() -> None:
+def test_the_names_of_languages_can_be_read():
     _phrases().check()
     assert names()["de"] == "German"
     assert all(len(code) == 2 for code in names())

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -36,21 +35,21 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("text", "message"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_list_is_named_with_its_file_section_and_entry(text: str, message: str, tmp_path: Path) -> None:
+def test_a_broken_list_is_named_with_its_file_section_and_entry(text, message, tmp_path):
     file = tmp_path / "mails.toml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=rf"^{re.escape(str(file))}: {message}"):
         Phrases(file).check()
 
 
-def test_a_pattern_names_the_broken_entry(tmp_path: Path) -> None:
+def test_a_pattern_names_the_broken_entry(tmp_path):
     file = tmp_path / "mails.toml"
     file.write_text('[de]\nverbs = ["schrieb["]', encoding="utf-8")
     with pytest.raises(InputError, match=r"mails\.toml: \[de\] verbs, entry 1, 'schrieb\[', is no regular expression"):
         Phrases(file).compile("{verbs}:")
 
 
-def test_a_pattern_has_the_phrases_of_all_languages_and_an_entry_those_of_its_own(tmp_path: Path) -> None:
+def test_a_pattern_has_the_phrases_of_all_languages_and_an_entry_those_of_its_own(tmp_path):
     file = tmp_path / "mails.toml"
     file.write_text(
         "[en]\nwho = ['I']\nverbs = ['{who} wrote', 'said']\n[de]\nwho = ['ich']\nverbs = ['{who} schrieb']\n",
@@ -64,7 +63,7 @@ def test_a_pattern_has_the_phrases_of_all_languages_and_an_entry_those_of_its_ow
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: f"{file.parts[-3]}-{file.stem}")
-def test_the_lists_that_are_shipped(file: Path) -> None:
+def test_the_lists_that_are_shipped(file):
     """Each entry can be used, and each list is: a name with a slip in it would be passed over in silence."""
     phrases = Phrases(file)
     phrases.check()

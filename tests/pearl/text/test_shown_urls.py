@@ -21,7 +21,7 @@ from service.store.database import Database
         ("memory://", "memory://"),
     ],
 )
-def test_passwords_and_keys_are_hidden(text: str, shown: str) -> None:
+def test_passwords_and_keys_are_hidden(text, shown):
     assert without_secrets(text) == shown
 
 
@@ -34,7 +34,7 @@ def test_passwords_and_keys_are_hidden(text: str, shown: str) -> None:
         "oracle://ann:SECRET@db/pearl",
     ],
 )
-def test_no_part_of_a_databases_password_is_in_an_error(url: str) -> None:
+def test_no_part_of_a_databases_password_is_in_an_error(url):
     with pytest.raises(InputError, match="PEARL_DATABASE_URL") as refused:
         Database(url)
     assert "SECRET" not in str(refused.value)
@@ -42,14 +42,14 @@ def test_no_part_of_a_databases_password_is_in_an_error(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["drawer://:SECRET@cache", "redis://:SECRET/x@cache", "redis://:SECRET@cache:port"])
-def test_nor_of_the_rate_limits_storage(url: str) -> None:
+def test_nor_of_the_rate_limits_storage(url):
     with pytest.raises(InputError, match="PEARL_RATE_LIMIT_STORAGE") as refused:
         RateLimits(load_settings(rate_limit_storage=url))
     assert "SECRET" not in str(refused.value)
 
 
 @pytest.mark.parametrize("url", ["ann:SECRET@llm/v1", "http://ann:SECRET/x@llm/v1", "https://ann:SECRET@llm:port/v1"])
-def test_nor_of_the_endpoint(url: str) -> None:
+def test_nor_of_the_endpoint(url):
     with pytest.raises(InputError, match="is no address of an endpoint") as refused:
         load_settings(llm_base_url=url)
     assert "SECRET" not in str(refused.value)

@@ -53,7 +53,7 @@ def fetch(folder: Path, answer: Callable[[httpx2.Request], httpx2.Response]) -> 
     ],
     ids=["redirected", "of no known length", "compressed all the same"],
 )
-def test_the_file_comes_whole(tmp_path: Path, answer: Callable[[httpx2.Request], httpx2.Response]) -> None:
+def test_the_file_comes_whole(tmp_path, answer):
     assert fetch(tmp_path, answer) == FILE
 
 
@@ -65,7 +65,7 @@ def test_the_file_comes_whole(tmp_path: Path, answer: Callable[[httpx2.Request],
         (lambda request: httpx2.Response(200, stream=Broken()), "reset by peer"),
     ],
 )
-def test_what_cannot_be_fetched(tmp_path: Path, answer: Callable[[httpx2.Request], httpx2.Response], said: str) -> None:
+def test_what_cannot_be_fetched(tmp_path, answer, said):
     with pytest.raises(PearlError) as raised:
         fetch(tmp_path, answer)
     assert raised.value.message == (
@@ -74,7 +74,7 @@ def test_what_cannot_be_fetched(tmp_path: Path, answer: Callable[[httpx2.Request
     )
 
 
-def test_too_little_room_is_said_before_it_comes(tmp_path: Path) -> None:
+def test_too_little_room_is_said_before_it_comes(tmp_path):
     def answer(request: httpx2.Request) -> httpx2.Response:
         return httpx2.Response(200, headers={"content-length": str(10**18)}, stream=httpx2.ByteStream(b""))
 

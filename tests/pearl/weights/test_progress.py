@@ -29,7 +29,7 @@ def lines(terminal: bool, kept: int, total: int | None) -> str:
     return said.getvalue()
 
 
-def test_rate_and_time_left_now_and_then() -> None:
+def test_rate_and_time_left_now_and_then():
     assert lines(False, 0, 1_000_000_000).splitlines() == [
         "mine: 200 of 1,000 MB, 20.0 MB/s, 40 s left",
         "mine: 400 of 1,000 MB, 20.0 MB/s, 30 s left",
@@ -37,18 +37,18 @@ def test_rate_and_time_left_now_and_then() -> None:
     ]
 
 
-def test_the_rate_is_of_what_comes_now() -> None:
+def test_the_rate_is_of_what_comes_now():
     assert lines(False, 400_000_000, 1_000_000_000).splitlines()[:2] == [
         "mine: 400 MB are kept from before",
         "mine: 600 of 1,000 MB, 20.0 MB/s, 20 s left",
     ]
 
 
-def test_a_total_that_nobody_knows() -> None:
+def test_a_total_that_nobody_knows():
     assert lines(False, 0, None).splitlines()[0] == "mine: 200 MB, 20.0 MB/s"
 
 
-def test_a_bar_on_a_terminal() -> None:
+def test_a_bar_on_a_terminal():
     shown = lines(True, 0, 1_000_000_000)
     assert "600.0 MB" in shown or "0.6/1.0 GB" in shown
     assert "MB/s, " not in shown

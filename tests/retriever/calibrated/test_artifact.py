@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ def change(folder: Path, **fields: Any) -> None:
     (folder / MANIFEST).write_text(json.dumps(content | fields))
 
 
-def test_it_comes_back_as_it_was_written(make_artifact: Callable[..., Path], word_encoder: Any) -> None:
+def test_it_comes_back_as_it_was_written(make_artifact, word_encoder):
     training = {"histories": [{"file": "h.jsonl.gz"}], "auxiliary": "embedded"}
     figures = {"top1_gain": {"value": 17.61, "low": 12.0, "high": 23.0}, "requests": 120}
     folder = make_artifact(threshold=-0.5, floor=-2.0, ask_below=-3.0, training=training, figures=figures, reranked=7)
@@ -55,9 +54,7 @@ def test_it_comes_back_as_it_was_written(make_artifact: Callable[..., Path], wor
     assert "never revises" in read_manifest(folder).inherited()
 
 
-def test_its_cross_encoder_reads_as_it_was_trained_to(
-    make_artifact: Callable[..., Path], cross_encoder_folder: Path, word_encoder: Any
-) -> None:
+def test_its_cross_encoder_reads_as_it_was_trained_to(make_artifact, cross_encoder_folder, word_encoder):
     """An artifact that does not say how long a request is read, reads 48 words, as it did when it was written."""
     asked = [Request("a " * 60 + end) for end in ("kettle", "tide")]
     names = []
@@ -74,9 +71,7 @@ def test_its_cross_encoder_reads_as_it_was_trained_to(
     assert len(set(names)) == 3
 
 
-def test_one_of_before_that_bounded_its_reading_is_read(
-    make_artifact: Callable[..., Path], cross_encoder_folder: Path, word_encoder: Any
-) -> None:
+def test_one_of_before_that_bounded_its_reading_is_read(make_artifact, cross_encoder_folder, word_encoder):
     """Its network that guessed the cross-encoder's logits is left alone."""
     from safetensors.numpy import load_file, save_file
 
@@ -92,15 +87,13 @@ def test_one_of_before_that_bounded_its_reading_is_read(
     assert np.array_equal(artifact_retriever(older, word_encoder()).index(documents).scores(Request("a")), scores)
 
 
-def test_its_scores_are_those_of_its_parts(make_artifact: Callable[..., Path], word_encoder: Any) -> None:
+def test_its_scores_are_those_of_its_parts(make_artifact, word_encoder):
     folder = make_artifact({"overlap_text": 3.0}, bias=-1.0)
     scores = make_retriever(str(folder), word_encoder()).index(DOCUMENTS).scores(REQUEST)
     assert scores.tolist() == pytest.approx([3 * 2 / 2 - 1, 3 * 1 / 2 - 1])
 
 
-def test_an_interruption_leaves_the_artifact_that_was_there(
-    make_artifact: Callable[..., Path], word_encoder: Any
-) -> None:
+def test_an_interruption_leaves_the_artifact_that_was_there(make_artifact, word_encoder):
     folder = make_artifact(threshold=1.0)
     (folder / PARTIAL).write_text("{ half a manifest")
     assert artifact_retriever(folder, word_encoder()).calibration.threshold == 1.0
@@ -181,14 +174,7 @@ def with_another_json(folder: Path) -> None:
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_what_is_wrong_is_one_line(
-    make_artifact: Callable[..., Path],
-    cross_encoder_folder: Path,
-    word_encoder: Any,
-    spoil: Callable[[Path], None],
-    code: str,
-    said: str,
-) -> None:
+def test_what_is_wrong_is_one_line(make_artifact, cross_encoder_folder, word_encoder, spoil, code, said):
     folder = make_artifact(cross_encoder=cross_encoder_folder)
     spoil(folder)
     with pytest.raises(InputError) as caught:
@@ -199,27 +185,25 @@ def test_what_is_wrong_is_one_line(
     assert "\n" not in caught.value.message
 
 
-def test_another_encoder_is_refused(make_artifact: Callable[..., Path], word_encoder: Any) -> None:
+def test_another_encoder_is_refused(make_artifact, word_encoder):
     folder = make_artifact()
     with pytest.raises(InputError, match="trained with the encoder 'words', not with 'others'") as caught:
         artifact_retriever(folder, word_encoder("others"))
     assert caught.value.code == "other_encoder"
 
 
-def test_a_reward_model_is_called_one(small_reward: Path) -> None:
+def test_a_reward_model_is_called_one(small_reward):
     with pytest.raises(InputError, match="holds a reward model, not a retriever"):
         read_manifest(small_reward)
 
 
 @pytest.mark.parametrize("name", ["nowhere/artifact", "/", "./"])
-def test_a_folder_that_is_no_artifact(word_encoder: Any, name: str) -> None:
+def test_a_folder_that_is_no_artifact(word_encoder, name):
     with pytest.raises(InputError, match="is not an artifact"):
         make_retriever(name, word_encoder())
 
 
-def test_a_folder_does_not_take_a_retrievers_name(
-    make_artifact: Callable[..., Path], word_encoder: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_folder_does_not_take_a_retrievers_name(make_artifact, word_encoder, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     make_artifact().rename("bm25")
     make_artifact().rename("mine")
@@ -230,13 +214,13 @@ def test_a_folder_does_not_take_a_retrievers_name(
         make_retriever("other", word_encoder())
 
 
-def test_words_cannot_be_read_back(make_artifact: Callable[..., Path]) -> None:
+def test_words_cannot_be_read_back(make_artifact):
     folder = make_artifact()
     assert not any(b"wheel" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
     assert load_artifact(folder)[1].words.weights.dtype == np.float32
 
 
-def test_the_artifact_that_ships(encoder: Any) -> None:
+def test_the_artifact_that_ships(encoder):
     assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 30_000_000
     retriever = make_retriever("embedded", encoder)
     ranking = retriever.rank(REQUEST, DOCUMENTS)
@@ -245,7 +229,7 @@ def test_the_artifact_that_ships(encoder: Any) -> None:
     assert retriever.origin
 
 
-def test_the_artifact_that_ships_asks_where_a_history_has_little_to_do_with_a_request(encoder: Any) -> None:
+def test_the_artifact_that_ships_asks_where_a_history_has_little_to_do_with_a_request(encoder):
     """The example of section 5.3 of papers/pearl.txt, over a longer history than there."""
     retriever = make_retriever("embedded", encoder)
     assert retriever.calibration.ask_unrelated is not None

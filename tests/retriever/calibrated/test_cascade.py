@@ -49,7 +49,7 @@ def test_the_two_stages_are_averaged_and_the_others_keep_the_first():
 
 
 @pytest.mark.parametrize("calls", [0, 2])
-def test_out_of_time_it_is_the_first_stages_order(calls: int) -> None:
+def test_out_of_time_it_is_the_first_stages_order(calls):
     first, clock = falling(50), Clock(60_000)
 
     class Slow(Reader):

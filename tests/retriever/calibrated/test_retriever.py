@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,7 +50,7 @@ class GivenLogits:
 
 
 @pytest.fixture
-def with_logits(make_artifact: Callable[..., Path], word_encoder: Any) -> Callable[..., CalibratedRetriever]:
+def with_logits(make_artifact, word_encoder) -> Callable[..., CalibratedRetriever]:
     """Scores of log_recency downwards, with logits beside them."""
     plain: Any = artifact_retriever(make_artifact({"log_recency": -1.0}), word_encoder())
 
@@ -62,7 +61,7 @@ def with_logits(make_artifact: Callable[..., Path], word_encoder: Any) -> Callab
     return make
 
 
-def test_the_first_stage_alone(make_artifact: Callable[..., Path], word_encoder: Any) -> None:
+def test_the_first_stage_alone(make_artifact, word_encoder):
     retriever = artifact_retriever(make_artifact({"cosine_text": 2.0}, bias=0.5), word_encoder())
     documents = history(COUNT)
     scores = retriever.index(documents).scores(REQUEST)
@@ -72,9 +71,7 @@ def test_the_first_stage_alone(make_artifact: Callable[..., Path], word_encoder:
     assert retriever.rank(REQUEST, documents)[0].document.id == documents[int(cosines.argmax())].id
 
 
-def test_each_document_says_how_much_it_has_to_do_with_the_request(
-    make_artifact: Callable[..., Path], word_encoder: Any
-) -> None:
+def test_each_document_says_how_much_it_has_to_do_with_the_request(make_artifact, word_encoder):
     retriever = artifact_retriever(make_artifact({"log_recency": -1.0}), word_encoder())
     documents = [
         Document("both", "the wheel", 30.0, "kettle"),
@@ -89,9 +86,7 @@ def test_each_document_says_how_much_it_has_to_do_with_the_request(
     assert retriever.rank(REQUEST, []) == []
 
 
-def test_without_an_embedding_a_document_says_nothing_of_that(
-    make_artifact: Callable[..., Path], word_encoder: Any
-) -> None:
+def test_without_an_embedding_a_document_says_nothing_of_that(make_artifact, word_encoder):
     class Late(word_encoder):  # type: ignore[misc]
         def encode_documents(self, texts: Sequence[str]) -> Any:
             vectors = super().encode_documents(texts)
@@ -104,7 +99,7 @@ def test_without_an_embedding_a_document_says_nothing_of_that(
     assert found == {"there": pytest.approx(1.0), "missing": None}
 
 
-def test_the_cascade_is_the_artifacts(with_logits: Any) -> None:
+def test_the_cascade_is_the_artifacts(with_logits):
     model = GivenLogits({"d3": 50.0})
     cascade = Cascade(most=3, weight=0.5)
     index = with_logits(model, cascade).index(history(5))
@@ -114,7 +109,7 @@ def test_the_cascade_is_the_artifacts(with_logits: Any) -> None:
     assert model.seen == ["d4", "d3", "d2"]
 
 
-def test_the_clock_knows_the_stages_and_ends_the_second(with_logits: Any) -> None:
+def test_the_clock_knows_the_stages_and_ends_the_second(with_logits):
     model, clock, late = GivenLogits({}), Clock(), Clock(0.0)
     index = with_logits(model).index(history(5))
     index.scores(REQUEST, clock)
@@ -126,7 +121,7 @@ def test_the_clock_knows_the_stages_and_ends_the_second(with_logits: Any) -> Non
     assert scores == pytest.approx(-np.log1p([4, 3, 2, 1, 0]), abs=1e-6)
 
 
-def test_who_waits_too_long_for_a_turn_does_without(with_logits: Any) -> None:
+def test_who_waits_too_long_for_a_turn_does_without(with_logits):
     model, clock = GivenLogits({"d0": 9.0}), Clock(500.0)
     index = with_logits(model).index(history(5))
     with model.busy:
@@ -137,9 +132,7 @@ def test_who_waits_too_long_for_a_turn_does_without(with_logits: Any) -> None:
     assert index.scores(REQUEST)[0] == 9.0  # the turn was given back
 
 
-def test_a_real_cross_encoder_beside_a_head(
-    make_artifact: Callable[..., Path], cross_encoder_folder: Path, word_encoder: Any
-) -> None:
+def test_a_real_cross_encoder_beside_a_head(make_artifact, cross_encoder_folder, word_encoder):
     from retriever.models.cross_encoder import CrossEncoderModel, PairReading
 
     documents = history(5)
@@ -151,9 +144,7 @@ def test_a_real_cross_encoder_beside_a_head(
     assert both.index(documents).scores(REQUEST) == pytest.approx(expected, abs=0.03)
 
 
-def test_a_real_cross_encoder_alone(
-    make_artifact: Callable[..., Path], cross_encoder_folder: Path, word_encoder: Any
-) -> None:
+def test_a_real_cross_encoder_alone(make_artifact, cross_encoder_folder, word_encoder):
     """It reads every document, also with its own request if it was trained so; where there is no time for that, the
     head says the order."""
     from retriever.models.cross_encoder import CrossEncoderModel, PairReading
@@ -174,9 +165,7 @@ def test_a_real_cross_encoder_alone(
 
 
 @pytest.mark.parametrize("with_cross_encoder", [False, True])
-def test_what_every_retriever_must_do(
-    make_artifact: Callable[..., Path], cross_encoder_folder: Path, word_encoder: Any, with_cross_encoder: bool
-) -> None:
+def test_what_every_retriever_must_do(make_artifact, cross_encoder_folder, word_encoder, with_cross_encoder):
     folder = make_artifact(cross_encoder=cross_encoder_folder if with_cross_encoder else None)
     retriever = artifact_retriever(folder, word_encoder())
     assert retriever.rank(REQUEST, []) == []
@@ -190,7 +179,7 @@ def test_what_every_retriever_must_do(
             assert np.array_equal(index.scores(asked), scores)
 
 
-def test_an_updated_index_scores_as_a_fresh_one(make_artifact: Callable[..., Path], word_encoder: Any) -> None:
+def test_an_updated_index_scores_as_a_fresh_one(make_artifact, word_encoder):
     retriever = artifact_retriever(make_artifact({"cosine_text": 1.0, "bm25_text": 1.0}), word_encoder())
     index = retriever.index([])
     for documents in (history(3), history(9)[2:], history(9)[::-1], [], history(2)):
@@ -211,9 +200,7 @@ ASKED = "Schreib Tomas, dass die Leiter hinter dem Haus steht."
         ("Reply in German:\nWhere is the ladder?", ENGLISH[:2]),
     ],
 )
-def test_documents_in_another_language_score_less(
-    with_logits: Any, asked: str, others: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_in_another_language_score_less(with_logits, asked, others, monkeypatch):
     documents = [Document(str(number), text, 10.0 * number) for number, text in enumerate((*GERMAN, *ENGLISH))]
     index = with_logits(None).index(documents)
     scores = index.scores(Request(asked, 1000.0))
@@ -233,16 +220,14 @@ def test_documents_in_another_language_score_less(
         ("Leiter?", (*GERMAN, *ENGLISH)),  # too short to tell
     ],
 )
-def test_scores_stay_where_no_language_is_to_be_preferred(
-    with_logits: Any, asked: str, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scores_stay_where_no_language_is_to_be_preferred(with_logits, asked, texts, monkeypatch):
     documents = [Document(str(number), text, 10.0 * number) for number, text in enumerate(texts)]
     scores = with_logits(None).index(documents).scores(Request(asked, 1000.0))
     monkeypatch.setattr("retriever.calibrated.retriever.OTHER_LANGUAGE", 99.0)
     assert with_logits(None).index(documents).scores(Request(asked, 1000.0)).tobytes() == scores.tobytes()
 
 
-def test_languages_are_kept_when_a_history_changes(with_logits: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_languages_are_kept_when_a_history_changes(with_logits, monkeypatch):
     documents = [Document(str(number), text, 10.0 * number) for number, text in enumerate((*GERMAN, *ENGLISH))]
     retriever = with_logits(None)
     before = retriever.index(documents[1:])

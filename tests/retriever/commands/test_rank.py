@@ -34,7 +34,7 @@ LINES = [
 
 
 @pytest.fixture
-def rank(encoder_once: None, run_pearl: Callable[..., Any]) -> Callable[..., Any]:
+def rank(encoder_once, run_pearl) -> Callable[..., Any]:
     """`pearl rank` with options by name."""
     return partial(run_pearl, "rank")
 

@@ -23,7 +23,7 @@ def paragraphs() -> list[str]:
     return [text for text in re.split(r"\n\s*\n", pages) if re.search(r"\w", text)]
 
 
-def test_it_scores_and_orders_real_texts_as_rank_bm25_does() -> None:
+def test_it_scores_and_orders_real_texts_as_rank_bm25_does():
     texts = paragraphs()
     documents = [Document(str(place), text) for place, text in enumerate(texts)]
     theirs, ours = BM25Retriever().index(documents), BM25Index(hashed_words(texts))
@@ -51,7 +51,7 @@ def test_it_scores_and_orders_real_texts_as_rank_bm25_does() -> None:
         ("istanbul", "İstanbul çok kalabalık."),
     ],
 )
-def test_words_of_any_script_and_spelling_are_met(asked: str, written: str) -> None:
+def test_words_of_any_script_and_spelling_are_met(asked, written):
     others = ["今天天气很好。", "วันนี้อากาศดี", "الطقس جميل", "कौतुक बहुत", "Das Wetter.", "Ankara güzel."]
     scores = BM25Index(hashed_words([*others, written])).scores(Request(asked))
     assert scores.argmax() == len(others)
@@ -66,5 +66,5 @@ def test_words_of_any_script_and_spelling_are_met(asked: str, written: str) -> N
         ("Muß", ["muss"]),
     ],
 )
-def test_signs_without_spaces_are_read_in_pairs(text: str, expected: list[str]) -> None:
+def test_signs_without_spaces_are_read_in_pairs(text, expected):
     assert words(text) == expected

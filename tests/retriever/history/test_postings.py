@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retriever.history.hashes import word_hashes
 from retriever.history.lexical import hashed_words
 from retriever.history.postings import Postings
+from retriever.history.ragged import word_hashes
 
 TEXTS = ["the wheel the", "", "a wheel", "the tide the tide"]
 
@@ -27,7 +27,7 @@ def hits(texts: Postings, *words: str) -> dict[tuple[str, int], int]:
     }
 
 
-def test_where_words_are_and_how_often() -> None:
+def test_where_words_are_and_how_often():
     assert hits(postings(TEXTS), "the", "wheel", "nowhere") == {
         ("the", 0): 2,
         ("the", 3): 2,
@@ -39,7 +39,7 @@ def test_where_words_are_and_how_often() -> None:
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["", "?"]])
-def test_without_a_word_nothing_is_found(texts: list[str]) -> None:
+def test_without_a_word_nothing_is_found(texts):
     empty = postings(texts)
     assert hits(empty, "the") == {}
     assert empty.find(word_hashes(["the"])).terms().tolist() == [0] * len(texts)
@@ -48,7 +48,7 @@ def test_without_a_word_nothing_is_found(texts: list[str]) -> None:
     assert hits(empty.shared(), "the") == {}
 
 
-def test_counts() -> None:
+def test_counts():
     found = postings(TEXTS)
     assert found.different().tolist() == [2, 0, 2, 2]
     assert found.spread().tolist() == [0, 2, 2, 0, 0]  # a, tide; the, wheel
@@ -57,14 +57,14 @@ def test_counts() -> None:
     assert wanted.sums(np.array([1.0, 10.0], np.float32)).tolist() == [11, 0, 10, 1]
 
 
-def test_what_is_in_one_document_only_can_be_forgotten() -> None:
+def test_what_is_in_one_document_only_can_be_forgotten():
     found = postings(TEXTS)
     assert hits(found.shared(), "the", "wheel", "a", "tide") == hits(found, "the", "wheel")
     assert hits(found, "a") == {("a", 2): 1}
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 8, 9, 1023, 1024])
-def test_any_number_of_documents(size: int) -> None:
+def test_any_number_of_documents(size):
     """The positions take up as many bits as they need: no document may be taken for one of another term."""
     generator = np.random.default_rng(size)
     vocabulary = word_hashes(f"word{number}" for number in range(50))

@@ -23,7 +23,7 @@ REQUEST = Request("wheel: true it once more", NOW)
 
 
 @pytest.fixture
-def signals(word_encoder: Any) -> Any:
+def signals(word_encoder) -> Any:
     """The signals of documents for a request, by name."""
 
     def compute(documents: list[Document], request: Request, weights: WordWeights = EVEN) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def signals(word_encoder: Any) -> Any:
     return compute
 
 
-def test_by_hand(signals: Any) -> None:
+def test_by_hand(signals):
     found = signals(DOCUMENTS, REQUEST)
     # the request's words are wheel, true, it, once, more
     assert found["overlap_text"] == pytest.approx([2 / 5, 2 / 5, 0])
@@ -81,7 +81,7 @@ ODD = {
 @pytest.mark.parametrize("documents", ODD.values(), ids=ODD.keys())
 @pytest.mark.parametrize("asked", ["wheel: true it", "", "?!", ":", "今日は", LONG], ids=lambda text: text[:9])
 @pytest.mark.parametrize("when", [NOW, None, 0.0])
-def test_every_signal_is_a_finite_number(signals: Any, documents: list[Document], asked: str, when: Any) -> None:
+def test_every_signal_is_a_finite_number(signals, documents, asked, when):
     found = signals(documents, Request(asked, when))
     assert all(np.isfinite(values).all() for values in found.values())
     for name in ("letters_request", "trigrams_request", "overlap_text", "overlap_request", "copied_share"):
@@ -89,19 +89,19 @@ def test_every_signal_is_a_finite_number(signals: Any, documents: list[Document]
         assert max(found[name]) <= 1 + 1e-6
 
 
-def test_a_request_without_words_is_like_no_other(signals: Any) -> None:
+def test_a_request_without_words_is_like_no_other(signals):
     found = signals(ODD["no words"], Request("?"))
     assert found["letters_request"] == found["trigrams_request"] == [0, 0, 0]
 
 
-def test_no_time_means_now(signals: Any) -> None:
+def test_no_time_means_now(signals):
     import time
 
     found = signals([Document("a", "true", time.time() - 30, "wheel")], Request("wheel"))
     assert found["gap_known"] == found["within_15_minutes"] == [1]
 
 
-def test_with_times_the_order_does_not_matter_without_them_it_is_the_age(word_encoder: Any) -> None:
+def test_with_times_the_order_does_not_matter_without_them_it_is_the_age(word_encoder):
     def rows(documents: list[Document]) -> dict[str, Any]:
         found = SignalIndex(documents, word_encoder(), EVEN).signals(REQUEST)
         return {document.id: row.tolist() for document, row in zip(documents, found, strict=True)}
@@ -112,14 +112,14 @@ def test_with_times_the_order_does_not_matter_without_them_it_is_the_age(word_en
     assert [untimed[id][recency] for id in "cba"] == pytest.approx([math.log(3), math.log(2), 0])
 
 
-def test_one_index_serves_many_requests_alike(word_encoder: Any) -> None:
+def test_one_index_serves_many_requests_alike(word_encoder):
     index = SignalIndex(DOCUMENTS, word_encoder(), EVEN)
     first = index.signals(REQUEST)
     index.signals(Request("mind the tide", NOW))
     assert np.array_equal(index.signals(REQUEST), first)
 
 
-def test_weights_are_inverse_document_frequencies() -> None:
+def test_weights_are_inverse_document_frequencies():
     weights = WordWeights.count(["the wheel", "the the tide", "the spoke"])
     assert weights.of(["the", "wheel", "unseen"]).tolist() == pytest.approx(
         [math.log(4 / 3.5), math.log(4 / 1.5), math.log(4 / 0.5)]
@@ -129,7 +129,7 @@ def test_weights_are_inverse_document_frequencies() -> None:
     assert bucket("wheel") == bucket("wheel") < BUCKETS
 
 
-def test_words_of_histories_are_those_of_texts_and_of_their_requests() -> None:
+def test_words_of_histories_are_those_of_texts_and_of_their_requests():
     histories = [[Document("a", "the wheel", request="a tide")], [Document("b", "the spoke"), Document("c", "the the")]]
     counted = WordWeights.count(["a tide the wheel", "the spoke", "the the"])
     assert WordWeights.of_histories(histories).weights.tolist() == counted.weights.tolist()

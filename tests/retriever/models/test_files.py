@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,11 +10,11 @@ from retriever.models.files import model_fingerprint, system_errors
 from retriever.models.load_auxiliary import load_auxiliary
 
 
-def test_what_is_embedded_goes_by_its_name() -> None:
+def test_what_is_embedded_goes_by_its_name():
     assert model_fingerprint("embedded") == ""
 
 
-def test_a_folder_goes_by_its_configuration_and_weights(causal_folder: Path, tmp_path: Path) -> None:
+def test_a_folder_goes_by_its_configuration_and_weights(causal_folder, tmp_path):
     one = shutil.copytree(causal_folder, tmp_path / "model")
     other = shutil.copytree(causal_folder, tmp_path / "elsewhere" / "model")
     before = model_fingerprint(str(one))
@@ -35,14 +32,12 @@ def test_a_folder_goes_by_its_configuration_and_weights(causal_folder: Path, tmp
     assert load_auxiliary(str(one)).fingerprint != load_auxiliary(str(other)).fingerprint
 
 
-def test_a_model_that_no_hub_has_here_has_none() -> None:
+def test_a_model_that_no_hub_has_here_has_none():
     assert model_fingerprint("nobody/nothing-of-the-kind") == ""
 
 
 @pytest.mark.parametrize("save", [torch.save, save_file], ids=["torch", "safetensors"])
-def test_a_library_that_finds_no_room_raises_the_systems_error(
-    save: Callable[..., None], files_of_at_most: Callable[[int], AbstractContextManager[None]], tmp_path: Path
-) -> None:
+def test_a_library_that_finds_no_room_raises_the_systems_error(save, files_of_at_most, tmp_path):
     weights = {"weights": torch.zeros(100_000)}
     with files_of_at_most(10_000), pytest.raises(OSError, match="File too large"), system_errors(tmp_path):
         save(weights, tmp_path / "weights")

@@ -18,9 +18,7 @@ def unmeasured() -> Iterator[None]:
 
 @pytest.mark.parametrize(("bfloat16", "preferred"), [(4.0, False), (1.7, False), (1.0, True), (0.2, True)])
 @pytest.mark.usefixtures("unmeasured")
-def test_bfloat16_is_preferred_where_products_in_it_are_clearly_faster(
-    bfloat16: float, preferred: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bfloat16_is_preferred_where_products_in_it_are_clearly_faster(bfloat16, preferred, monkeypatch):
     # in turns, float32 first; the least counts, the rest is noise
     seconds = iter([9.0, bfloat16, 2.0, 9.0] + [3.0, 9.0] * (TURNS - 2))
     threads = torch.get_num_threads()
@@ -48,9 +46,7 @@ def test_bfloat16_is_preferred_where_products_in_it_are_clearly_faster(
         ({"DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_MAX_CPU_ISA": "ALL"}, True),
     ],
 )
-def test_the_environment_may_keep_onednn_from_bfloat16(
-    variables: dict[str, str], has: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_may_keep_onednn_from_bfloat16(variables, has, monkeypatch):
     for name in ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -34,25 +32,25 @@ TEXTS = [
 
 
 @pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(tmp_path_factory) -> Path:
     """A PEARL_HOME into which the weights are unpacked once."""
     return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture
-def at_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def at_home(home, monkeypatch) -> Path:
     monkeypatch.setenv("PEARL_HOME", str(home))
     return home
 
 
-def test_the_weights_are_those_published_upstream() -> None:
+def test_the_weights_are_those_published_upstream():
     assert ALL_MPNET_BASE_V2.files["model.safetensors"] == (
         "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
     )
     assert [module[-4:] for module in ALL_MPNET_BASE_V2.parts] == ["_001", "_002", "_003", "_004", "_005"]
 
 
-def test_its_name_says_the_digest_and_needs_no_weights() -> None:
+def test_its_name_says_the_digest_and_needs_no_weights():
     name = SentenceEncoder("mpnet").name
     assert name == NAMES["mpnet"] == f"all-mpnet-base-v2@{model_fingerprint('mpnet')[:12]}"
     assert (
@@ -61,14 +59,14 @@ def test_its_name_says_the_digest_and_needs_no_weights() -> None:
     assert [encoder_option(each) for each in (name, "all-MiniLM-L6-v2", "./mpnet")] == ["mpnet", "embedded", "./mpnet"]
 
 
-def test_an_artifact_of_another_encoder_names_the_option_that_gives_it(make_artifact: Callable[..., Path]) -> None:
+def test_an_artifact_of_another_encoder_names_the_option_that_gives_it(make_artifact):
     folder = make_artifact(encoder=NAMES["mpnet"])
     with pytest.raises(InputError, match="set PEARL_ENCODER to mpnet, or train again"):
         artifact_retriever(folder, SentenceEncoder())
 
 
 @pytest.mark.skipif(not MISSING, reason="the extra mpnet is installed")
-def test_without_the_extra_the_error_names_it(run_pearl: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_error_names_it(run_pearl, tmp_path, monkeypatch):
     monkeypatch.setenv("PEARL_HOME", str(tmp_path / "home"))  # in the user's own it may be unpacked
     given = tmp_path / "in.jsonl"
     given.write_text(json.dumps({"request": "When?", "documents": [{"text": "At nine."}, {"text": "At ten."}]}))
@@ -80,7 +78,7 @@ def test_without_the_extra_the_error_names_it(run_pearl: Any, tmp_path: Path, mo
 
 
 @installed
-def test_vectors_agree_with_sentence_transformers(at_home: Path) -> None:
+def test_vectors_agree_with_sentence_transformers(at_home):
     from sentence_transformers import SentenceTransformer
 
     reference = SentenceTransformer(encoder_source("mpnet"), device="cpu", local_files_only=True)
@@ -91,7 +89,7 @@ def test_vectors_agree_with_sentence_transformers(at_home: Path) -> None:
 
 
 @installed
-def test_it_encodes_without_torch(at_home: Path) -> None:
+def test_it_encodes_without_torch(at_home):
     program = (
         "import sys; from retriever.models.encoder import SentenceEncoder\n"
         "SentenceEncoder('mpnet').encode_request('When?')\n"
@@ -102,7 +100,7 @@ def test_it_encodes_without_torch(at_home: Path) -> None:
 
 
 @installed
-def test_it_ranks(run_pearl: Any, at_home: Path, tmp_path: Path) -> None:
+def test_it_ranks(run_pearl, at_home, tmp_path):
     given, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     documents = [{"text": text} for text in ("Bread needs salt.", "The train leaves at nine.")]
     given.write_text(json.dumps({"request": "When does my train go?", "documents": documents}))
@@ -112,7 +110,7 @@ def test_it_ranks(run_pearl: Any, at_home: Path, tmp_path: Path) -> None:
 
 
 @installed
-def test_a_cross_encoder_starts_from_it(at_home: Path) -> None:
+def test_a_cross_encoder_starts_from_it(at_home):
     from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cross_encoder
 
     check_base("mpnet")

@@ -12,7 +12,6 @@ import sys
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,7 +28,7 @@ def sha256(content: bytes) -> str:
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def site(tmp_path, monkeypatch) -> Path:
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
@@ -37,7 +36,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def weights(site: Path) -> PartedWeights:
+def weights(site) -> PartedWeights:
     """Its parts lie in the site folder."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -60,7 +59,7 @@ def left(home: Path) -> list[str]:
     return sorted(path.name for path in (home / "models").glob("*") if path.suffix != ".lock")
 
 
-def test_the_joined_parts_give_the_pinned_files_and_no_others(weights: PartedWeights, tmp_path: Path) -> None:
+def test_the_joined_parts_give_the_pinned_files_and_no_others(weights, tmp_path):
     folder = weights.unpacked(tmp_path / "home")
     assert folder == tmp_path / "home" / "models" / "tiny"
     found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -68,7 +67,7 @@ def test_the_joined_parts_give_the_pinned_files_and_no_others(weights: PartedWei
     assert left(tmp_path / "home") == ["tiny"]
 
 
-def test_they_are_unpacked_once(weights: PartedWeights, site: Path, tmp_path: Path) -> None:
+def test_they_are_unpacked_once(weights, site, tmp_path):
     folder = weights.unpacked(tmp_path)
     before = (folder / "config.json").stat().st_ino
     for path in site.rglob("*.zip.*"):
@@ -77,14 +76,14 @@ def test_they_are_unpacked_once(weights: PartedWeights, site: Path, tmp_path: Pa
     assert (folder / "config.json").stat().st_ino == before
 
 
-def test_the_fingerprint_is_of_the_files_alone(weights: PartedWeights) -> None:
+def test_the_fingerprint_is_of_the_files_alone(weights):
     assert len(weights.fingerprint) == 64
     assert replace(weights, parts={}).fingerprint == weights.fingerprint
     other = dict(weights.files) | {"config.json": sha256(b"other")}
     assert replace(weights, files=other).fingerprint != weights.fingerprint
 
 
-def test_a_package_that_is_not_installed(weights: PartedWeights, site: Path, tmp_path: Path) -> None:
+def test_a_package_that_is_not_installed(weights, site, tmp_path):
     (site / MODULES[1]).rename(site / "elsewhere")
     with pytest.raises(MissingExtra) as caught:
         weights.unpacked(tmp_path)
@@ -96,7 +95,7 @@ def test_a_package_that_is_not_installed(weights: PartedWeights, site: Path, tmp
 
 
 @pytest.mark.parametrize("how", ["changed", "cut", "missing"])
-def test_a_part_that_is_not_the_published_one(how: str, weights: PartedWeights, site: Path, tmp_path: Path) -> None:
+def test_a_part_that_is_not_the_published_one(how, weights, site, tmp_path):
     part = site / MODULES[1] / "input" / "tiny.zip.002"
     content = part.read_bytes()
     if how == "missing":
@@ -114,7 +113,7 @@ def test_a_part_that_is_not_the_published_one(how: str, weights: PartedWeights, 
 
 @pytest.mark.parametrize("how", ["changed", "missing"])
 @pytest.mark.parametrize("path", FILES)
-def test_a_file_that_was_changed_after_unpacking(how: str, path: str, weights: PartedWeights, tmp_path: Path) -> None:
+def test_a_file_that_was_changed_after_unpacking(how, path, weights, tmp_path):
     folder = weights.unpacked(tmp_path)
     if how == "missing":
         (folder / path).unlink()
@@ -140,9 +139,7 @@ class Usage:
 
 
 @pytest.mark.parametrize("size", [1_000, 150_000])
-def test_a_full_disk_leaves_nothing_half_written(
-    size: int, weights: PartedWeights, files_of_at_most: Any, tmp_path: Path
-) -> None:
+def test_a_full_disk_leaves_nothing_half_written(size, weights, files_of_at_most, tmp_path):
     with files_of_at_most(size), pytest.raises(PearlError) as caught:
         weights.unpacked(tmp_path)
     assert (caught.value.code, caught.value.exit_status) == ("disk_full", 1)
@@ -154,9 +151,7 @@ def test_a_full_disk_leaves_nothing_half_written(
     assert weights.unpacked(tmp_path).is_dir()
 
 
-def test_too_little_room_shows_before_anything_is_written(
-    weights: PartedWeights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_little_room_shows_before_anything_is_written(weights, tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(300_000))
     with pytest.raises(
         PearlError, match=r"cannot be unpacked into .* \(0 MB are needed for a while, 0 MB are free\)"
@@ -166,7 +161,7 @@ def test_too_little_room_shows_before_anything_is_written(
     assert left(tmp_path) == []
 
 
-def test_a_home_that_is_a_file(weights: PartedWeights, tmp_path: Path) -> None:
+def test_a_home_that_is_a_file(weights, tmp_path):
     home = tmp_path / "home"
     home.touch()
     with pytest.raises(PearlError, match="set PEARL_HOME to another folder") as caught:
@@ -174,7 +169,7 @@ def test_a_home_that_is_a_file(weights: PartedWeights, tmp_path: Path) -> None:
     assert caught.value.code == "not_writable"
 
 
-def test_what_a_killed_process_left_is_removed(weights: PartedWeights, tmp_path: Path) -> None:
+def test_what_a_killed_process_left_is_removed(weights, tmp_path):
     leftover = tmp_path / "models" / ".tiny.partial" / "other.bin"
     leftover.parent.mkdir(parents=True)
     leftover.write_bytes(b"half")
@@ -183,7 +178,7 @@ def test_what_a_killed_process_left_is_removed(weights: PartedWeights, tmp_path:
     assert not (folder / "other.bin").exists()
 
 
-def test_processes_that_unpack_at_once(weights: PartedWeights, site: Path, tmp_path: Path) -> None:
+def test_processes_that_unpack_at_once(weights, site, tmp_path):
     """Each gets the whole folder, and only one makes it."""
     program = (
         "import sys; from pathlib import Path; from retriever.models.parts import PartedWeights\n"

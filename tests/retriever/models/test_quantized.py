@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import errno
 import os
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from torch import nn
 from retriever.models.quantized import STEPS, MappedWeights, read_weights, write_weights
 
 
-def test_a_row_is_off_by_half_a_step_at_most(tmp_path: Path) -> None:
+def test_a_row_is_off_by_half_a_step_at_most(tmp_path):
     rows = torch.tensor([[127.0, 63.4, -1.0], [0.001, -0.0005, 0.0], [0.0, 0.0, 0.0]])
     write_weights({"a": rows}, tmp_path / "w.safetensors")
     packed = load_file(tmp_path / "w.safetensors")
@@ -26,13 +24,13 @@ def test_a_row_is_off_by_half_a_step_at_most(tmp_path: Path) -> None:
     assert found[0].tolist() == pytest.approx([127.0, 63.0, -1.0])
 
 
-def test_a_full_disk_is_the_systems_own_error(tmp_path: Path, files_of_at_most: Any) -> None:
+def test_a_full_disk_is_the_systems_own_error(tmp_path, files_of_at_most):
     with files_of_at_most(100), pytest.raises(OSError, match=os.strerror(errno.EFBIG)) as caught:
         write_weights({"a": torch.ones(99, 99)}, tmp_path / "w.safetensors")
     assert caught.value.errno == errno.EFBIG
 
 
-def test_what_is_no_matrix_stays_as_it_is(tmp_path: Path) -> None:
+def test_what_is_no_matrix_stays_as_it_is(tmp_path):
     shared = torch.arange(4.0)
     given = {
         "bias": torch.tensor([0.1, -3.3]),
@@ -48,7 +46,7 @@ def test_what_is_no_matrix_stays_as_it_is(tmp_path: Path) -> None:
     assert all(torch.equal(found[name], given[name]) for name in given)
 
 
-def test_a_models_outputs_stay_what_they_were(tmp_path: Path) -> None:
+def test_a_models_outputs_stay_what_they_were(tmp_path):
     torch.manual_seed(0)
     model, again = (nn.Sequential(nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 1)) for _ in range(2))
     write_weights(model.state_dict(), tmp_path / "w.safetensors")
@@ -60,7 +58,7 @@ def test_a_models_outputs_stay_what_they_were(tmp_path: Path) -> None:
     assert (before - after).abs().max() < 0.03 * before.std()
 
 
-def test_weights_are_read_where_they_lie(tmp_path: Path) -> None:
+def test_weights_are_read_where_they_lie(tmp_path):
     given = {
         "matrix": torch.randn(3, 4),
         "bias": torch.randn(3),
@@ -88,13 +86,13 @@ def test_weights_are_read_where_they_lie(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"junk", b"\xff" * 100, b"\x02\0\0\0\0\0\0\0[]"])
-def test_a_file_that_holds_no_weights(content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_holds_no_weights(content, tmp_path):
     (tmp_path / "w.safetensors").write_bytes(content)
     with pytest.raises(ValueError, match=r"w\.safetensors"):
         MappedWeights(tmp_path / "w.safetensors")
 
 
-def test_a_file_cut_short(tmp_path: Path) -> None:
+def test_a_file_cut_short(tmp_path):
     write_weights({"a": torch.randn(20, 20)}, tmp_path / "w.safetensors")
     content = (tmp_path / "w.safetensors").read_bytes()
     (tmp_path / "w.safetensors").write_bytes(content[:-10])
@@ -102,7 +100,7 @@ def test_a_file_cut_short(tmp_path: Path) -> None:
         MappedWeights(tmp_path / "w.safetensors")
 
 
-def test_a_type_that_numpy_does_not_have(tmp_path: Path) -> None:
+def test_a_type_that_numpy_does_not_have(tmp_path):
     save_file({"a": torch.zeros(2, dtype=torch.bfloat16)}, tmp_path / "w.safetensors")
     with pytest.raises(ValueError, match="BF16"):
         MappedWeights(tmp_path / "w.safetensors")

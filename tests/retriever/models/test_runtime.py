@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,7 +52,7 @@ ODD = [
 LOGIT_SHARE = 0.1  # of the standard deviation
 
 
-def test_it_is_told_that_telemetry_is_not_installed(tmp_path: Path) -> None:
+def test_it_is_told_that_telemetry_is_not_installed(tmp_path):
     program = "import sys, pearl.runtime.silent_openvino\nprint(sys.modules['openvino_telemetry'])"
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -67,12 +66,12 @@ def test_it_is_told_that_telemetry_is_not_installed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []  # where it counts how often it was used
 
 
-def test_blas_leaves_the_cores_to_the_models() -> None:
+def test_blas_leaves_the_cores_to_the_models():
     SentenceEncoder().encode_request("bread")
     assert {each["num_threads"] for each in threadpool_info() if "numpy" in each["filepath"]} == {1}
 
 
-def test_openvino_is_imported_in_one_place() -> None:
+def test_openvino_is_imported_in_one_place():
     packages = ("pearl", "retriever", "service", "training", "eval", "benchmarks", "docs", "tests")
     found = {
         str(path.relative_to(ROOT))
@@ -87,7 +86,7 @@ def test_openvino_is_imported_in_one_place() -> None:
 
 
 @pytest.mark.slow
-def test_no_training_library_is_loaded_to_encode_and_score(real_pairs_folder: Path) -> None:
+def test_no_training_library_is_loaded_to_encode_and_score(real_pairs_folder):
     program = f"""
 import sys
 from pathlib import Path
@@ -115,7 +114,7 @@ def real_texts() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def real_pairs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def real_pairs_folder(tmp_path_factory) -> Path:
     """The embedded weights under a head of random ones, as an artifact carries it."""
     folder = tmp_path_factory.mktemp("real") / "cross-encoder"
     save_cross_encoder(real_model(), folder)
@@ -130,7 +129,7 @@ def real_model() -> Any:
 
 
 @pytest.fixture(scope="module")
-def exact_vectors(real_texts: list[str]) -> np.ndarray:
+def exact_vectors(real_texts) -> np.ndarray:
     """Of the real texts and the odd ones, by the embedded model as it was published."""
     from sentence_transformers import SentenceTransformer
 
@@ -139,7 +138,7 @@ def exact_vectors(real_texts: list[str]) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def real_pairs(real_texts: list[str], real_pairs_folder: Path) -> tuple[list[tuple[str, str]], np.ndarray]:
+def real_pairs(real_texts, real_pairs_folder) -> tuple[list[tuple[str, str]], np.ndarray]:
     """Pairs, and the logits of the reference."""
     pairs = [("fix a leak of memory", text) for text in real_texts + ODD]
     pairs += [(request, text) for request in ("🍞", "") for text in ODD]
@@ -153,7 +152,7 @@ def opened(folder: Path, max_tokens: int = 128) -> BertFolder:
 
 
 @pytest.mark.parametrize("arithmetic", [pytest.param(Arithmetic.BFLOAT16, marks=pytest.mark.slow), Arithmetic.FLOAT32])
-def test_vectors_are_the_references(arithmetic: Arithmetic, real_texts: list[str], exact_vectors: np.ndarray) -> None:
+def test_vectors_are_the_references(arithmetic, real_texts, exact_vectors):
     folder = sentence_folder(embedded_encoder_folder())
     assert folder is not None
     found = TextModel(folder, mean_graph, arithmetic).outputs([(text,) for text in real_texts + ODD])
@@ -163,14 +162,12 @@ def test_vectors_are_the_references(arithmetic: Arithmetic, real_texts: list[str
 
 
 @pytest.mark.parametrize("arithmetic", [pytest.param(Arithmetic.BFLOAT16, marks=pytest.mark.slow), Arithmetic.FLOAT32])
-def test_logits_are_the_references(
-    arithmetic: Arithmetic, real_pairs: tuple[list[tuple[str, str]], np.ndarray], real_pairs_folder: Path
-) -> None:
+def test_logits_are_the_references(arithmetic, real_pairs, real_pairs_folder):
     pairs, exact = real_pairs
     assert_logits(TextModel(opened(real_pairs_folder), logits_graph, arithmetic).outputs(pairs)[:, 0], exact)
 
 
-def test_where_onednn_may_use_avx2_alone_vectors_are_the_same() -> None:
+def test_where_onednn_may_use_avx2_alone_vectors_are_the_same():
     texts = ["fix a leak of memory", "Bread"]
     program = f"from retriever.models.encoder import *; print(SentenceEncoder().encode_documents({texts}).tolist())"
     done = subprocess.run(
@@ -184,7 +181,7 @@ def test_where_onednn_may_use_avx2_alone_vectors_are_the_same() -> None:
     assert cosines.min() > 0.9995
 
 
-def test_a_model_that_cannot_be_compiled_says_why(real_pairs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_cannot_be_compiled_says_why(real_pairs_folder, monkeypatch):
     lines = "Exception from src/core.cpp:117:\nException from src/plugin.cpp:54:\nThere is no Softmax here.\n\n\n"
     refusing = SimpleNamespace(compile_model=lambda *_: raising(RuntimeError(lines)))
     monkeypatch.setattr(runtime, "_core", lambda: refusing)
@@ -196,7 +193,7 @@ def raising(error: Exception) -> None:
     raise error
 
 
-def test_nothing_is_unpacked_when_it_is_compiled(real_pairs_folder: Path) -> None:
+def test_nothing_is_unpacked_when_it_is_compiled(real_pairs_folder):
     # each core would do that for itself in the same place, and one multiply by what has no scale yet
     for arithmetic in Arithmetic:
         compiled = TextModel(opened(real_pairs_folder), logits_graph, arithmetic)._compiled
@@ -242,16 +239,7 @@ def exact_logits(folder: Path, pairs: list[tuple[str, str]], max_tokens: int = 1
     ],
     ids=["float32", "bfloat16", "packed", "packed-bfloat16"],
 )
-def test_small_models_of_both_architectures(
-    kind: str,
-    width: int,
-    positions: int,
-    arithmetic: Arithmetic,
-    write: Callable[[Any, Path], None],
-    share: float,
-    tmp_path: Path,
-    byte_tokens: Any,
-) -> None:
+def test_small_models_of_both_architectures(kind, width, positions, arithmetic, write, share, tmp_path, byte_tokens):
     """``share``: of the logits' standard deviation, by which they may be off."""
     from transformers import BertConfig, BertForSequenceClassification, MPNetConfig, MPNetForSequenceClassification
 
@@ -281,13 +269,13 @@ def test_small_models_of_both_architectures(
 
 
 @pytest.fixture
-def byte_tokens(bert_folder: Path) -> Any:
+def byte_tokens(bert_folder) -> Any:
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(bert_folder)
 
 
-def test_tokens_are_those_of_transformers(real_texts: list[str], real_pairs_folder: Path) -> None:
+def test_tokens_are_those_of_transformers(real_texts, real_pairs_folder):
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(real_pairs_folder)
@@ -306,7 +294,7 @@ def test_tokens_are_those_of_transformers(real_texts: list[str], real_pairs_fold
         )
 
 
-def test_tokens_are_those_of_sentence_transformers(real_texts: list[str]) -> None:
+def test_tokens_are_those_of_sentence_transformers(real_texts):
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(str(embedded_encoder_folder()), device="cpu", local_files_only=True)
@@ -329,7 +317,7 @@ def assert_tokens(found: np.ndarray, ids: list[int], types: list[int]) -> None:
     assert found[2].tolist() == [1] * length + [0] * (found.shape[1] - length)
 
 
-def test_a_tokenizer_without_types_and_an_empty_text(bert_folder: Path) -> None:
+def test_a_tokenizer_without_types_and_an_empty_text(bert_folder):
     tiny = opened(bert_folder, 50)
     assert not tiny.typed
     assert tiny.tokens([tiny.ids(""), tiny.ids("")])[2].tolist() == [1] + [0] * (
@@ -340,7 +328,7 @@ def test_a_tokenizer_without_types_and_an_empty_text(bert_folder: Path) -> None:
     assert long[2].all()
 
 
-def test_threads_get_their_own_answers(bert_folder: Path, cross_encoder_folder: Path) -> None:
+def test_threads_get_their_own_answers(bert_folder, cross_encoder_folder):
     model = TextModel(opened(cross_encoder_folder), logits_graph)
     inputs = [[(f"request {number}", "text " * place) for place in range(number % 7)] for number in range(16)]
     expected = [model.outputs(each) for each in inputs]
@@ -359,7 +347,7 @@ def test_threads_get_their_own_answers(bert_folder: Path, cross_encoder_folder: 
     assert all(np.array_equal(found[number], each) for number, each in enumerate(expected))
 
 
-def test_it_uses_no_more_cores_than_there_are_and_none_when_idle(cross_encoder_folder: Path) -> None:
+def test_it_uses_no_more_cores_than_there_are_and_none_when_idle(cross_encoder_folder):
     TextModel(opened(cross_encoder_folder), logits_graph).outputs([("a", "b")] * 20)
     assert 1 <= CORES <= (os.cpu_count() or 1)
     process = psutil.Process()
@@ -451,7 +439,7 @@ def no_configuration(folder: Path) -> None:
 
 
 @pytest.fixture
-def copied(tmp_path: Path) -> Path:
+def copied(tmp_path) -> Path:
     """The embedded encoder with weights of another name, which are not looked at to choose."""
     shutil.copytree(embedded_encoder_folder(), tmp_path / "model", ignore=shutil.ignore_patterns("*.safetensors"))
     save_file({"a": torch.zeros(2)}, tmp_path / "model/model.safetensors")
@@ -482,18 +470,18 @@ def copied(tmp_path: Path) -> Path:
         no_configuration,
     ],
 )
-def test_what_is_left_to_torch(change: Callable[[Path], None], copied: Path) -> None:
+def test_what_is_left_to_torch(change, copied):
     assert sentence_folder(copied) is not None
     change(copied)
     assert sentence_folder(copied) is None
 
 
-def test_what_is_no_folder_is_left_to_torch() -> None:
+def test_what_is_no_folder_is_left_to_torch():
     assert sentence_folder(Path("sentence-transformers/all-mpnet-base-v2")) is None
     assert model_folder(Path("/nothing/there")) is None
 
 
-def test_a_model_left_to_torch_is_as_good(tmp_path: Path, encoder: SentenceEncoder, real_texts: list[str]) -> None:
+def test_a_model_left_to_torch_is_as_good(tmp_path, encoder, real_texts):
     shutil.copytree(embedded_encoder_folder(), tmp_path / "model")
     unknown_option(tmp_path / "model")
     rewritten(tmp_path / "model/config_sentence_transformers.json", prompts={"query": "", "document": "x"})
@@ -504,7 +492,7 @@ def test_a_model_left_to_torch_is_as_good(tmp_path: Path, encoder: SentenceEncod
     assert float((found @ encoder.encode_request(real_texts[0]).T)[0, 0]) > 0.999
 
 
-def test_what_lies_far_behind_in_a_text_is_not_tokenized(real_pairs_folder: Path) -> None:
+def test_what_lies_far_behind_in_a_text_is_not_tokenized(real_pairs_folder):
     """A megabyte takes seconds, in which the tokenizer lets no other thread run."""
     folder = opened(real_pairs_folder)
     words = "mind the tide " * 70_000

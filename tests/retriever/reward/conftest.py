@@ -27,7 +27,7 @@ def made_head(vector: int, hidden: int = 0, ends: tuple[float, float] = (1, 10))
 
 
 @pytest.fixture
-def make_reward(bert_folder: Path, tmp_path: Path) -> Callable[..., Path]:
+def make_reward(bert_folder, tmp_path) -> Callable[..., Path]:
     """A small reward model, saved; with ``copied`` the encoder stands in its folder."""
 
     def make(head: ScoreHead | None = None, *, copied: bool = False, **fields: object) -> Path:

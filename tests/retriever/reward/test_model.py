@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,10 +11,9 @@ import pytest
 from pearl.errors import InputError
 from retriever.reward.artifact import HEAD, MANIFEST, ScoreHead
 from retriever.reward.model import RewardModel
-from retriever.reward.reference import TorchVectors
+from retriever.reward.vectors import TorchVectors
 from tests.retriever.reward.conftest import made_head
 
-MakeReward = Callable[..., Path]
 TEXTS = [
     "The kettle sang, and nobody came.",
     "x",
@@ -29,7 +26,7 @@ TOLERANCE = 0.05  # points of a score: what bfloat16 may change
 
 
 @pytest.mark.parametrize("head", [made_head(32), made_head(32, 8, (0, 10))], ids=["linear", "mlp"])
-def test_scores_are_those_of_torch(make_reward: MakeReward, bert_folder: Path, head: ScoreHead) -> None:
+def test_scores_are_those_of_torch(make_reward, bert_folder, head):
     found = RewardModel.load(make_reward(head)).score(TEXTS)
     wanted = head.scores(TorchVectors(bert_folder, (0, 1), 64).of(TEXTS))
     assert found.dtype == np.float64
@@ -39,14 +36,14 @@ def test_scores_are_those_of_torch(make_reward: MakeReward, bert_folder: Path, h
     assert np.ptp(wanted) > 10 * TOLERANCE  # else any model would pass
 
 
-def test_a_score_does_not_depend_on_a_texts_company(make_reward: MakeReward) -> None:
+def test_a_score_does_not_depend_on_a_texts_company(make_reward):
     model = RewardModel.load(make_reward(made_head(32), copied=True))
     together = model.score(TEXTS)
     assert [model.score([text])[0] for text in TEXTS] == pytest.approx(together, abs=1e-6)
     assert len(model.score([])) == 0
 
 
-def test_threads_share_a_model(make_reward: MakeReward) -> None:
+def test_threads_share_a_model(make_reward):
     model = RewardModel.load(make_reward(made_head(32)))
     found: list[float] = []
     threads = [threading.Thread(target=lambda: found.append(model.score(TEXTS)[0])) for _ in range(4)]
@@ -57,7 +54,7 @@ def test_threads_share_a_model(make_reward: MakeReward) -> None:
     assert found == pytest.approx([found[0]] * 4, abs=1e-6)
 
 
-def test_pairs_are_decided_by_scores_or_by_the_cosine(make_reward: MakeReward, bert_folder: Path) -> None:
+def test_pairs_are_decided_by_scores_or_by_the_cosine(make_reward, bert_folder):
     first, second = TEXTS[:3], TEXTS[3:]
     model = RewardModel.load(make_reward())
     found = model.prefer(first, second)
@@ -71,28 +68,26 @@ def test_pairs_are_decided_by_scores_or_by_the_cosine(make_reward: MakeReward, b
     assert caught.value.code == "no_scores"
 
 
-def test_a_cosine_of_one_half_is_for_the_second_text_as_published(
-    make_reward: MakeReward, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cosine_of_one_half_is_for_the_second_text_as_published(make_reward, monkeypatch):
     half = SimpleNamespace(of_pairs=lambda pairs: np.array([[1.0, 0, 0, 0, 1, 1, 1, 1]] * len(pairs)))
     monkeypatch.setattr("retriever.reward.model.pair_vectors", lambda *_: half)
     assert RewardModel.load(make_reward()).prefer(["one"], ["other"])[0] < 0
 
 
-def test_preference_by_scores_is_their_difference(make_reward: MakeReward) -> None:
+def test_preference_by_scores_is_their_difference(make_reward):
     model = RewardModel.load(make_reward(made_head(32)))
     scores = model.score(TEXTS)
     assert model.prefer(TEXTS[:3], TEXTS[3:]) == pytest.approx(scores[:3] - scores[3:], abs=1e-6)
     assert model.prefer(TEXTS[:1], TEXTS[:1]) == [0]
 
 
-def test_an_empty_paragraph_is_named(make_reward: MakeReward) -> None:
+def test_an_empty_paragraph_is_named(make_reward):
     model = RewardModel.load(make_reward(made_head(32)))
     with pytest.raises(InputError, match=r"paragraph 2 of 2 is empty"):
         model.score(["fine", " \n"])
 
 
-def test_a_head_by_hand() -> None:
+def test_a_head_by_hand():
     head = ScoreHead(
         mean=np.array([1.0, 0.0]),
         scale=np.array([2.0, 1.0]),
@@ -109,13 +104,13 @@ def test_a_head_by_hand() -> None:
 
 class TestUnusableFolders:
     @pytest.mark.parametrize("name", [HEAD, "encoder/model.safetensors"])
-    def test_a_changed_file(self, make_reward: MakeReward, name: str) -> None:
+    def test_a_changed_file(self, make_reward, name):
         folder = make_reward(made_head(32), copied=True)
         (folder / name).write_bytes((folder / name).read_bytes() + b"x")
         with pytest.raises(InputError, match=f"'{name}' is not the one it was made with"):
             RewardModel.load(folder)
 
-    def test_a_missing_and_a_foreign_file(self, make_reward: MakeReward) -> None:
+    def test_a_missing_and_a_foreign_file(self, make_reward):
         folder = make_reward(made_head(32))
         (folder / "more.txt").write_text("x")
         with pytest.raises(InputError, match=r"'more\.txt' does not belong to it"):
@@ -124,7 +119,7 @@ class TestUnusableFolders:
         with pytest.raises(InputError, match=f"'{HEAD}' is missing"):
             RewardModel.load(folder)
 
-    def test_another_base(self, make_reward: MakeReward) -> None:
+    def test_another_base(self, make_reward):
         with pytest.raises(InputError, match="trained on another encoder"):
             RewardModel.load(make_reward(made_head(32), base_digest="0" * 64))
 
@@ -138,12 +133,41 @@ class TestUnusableFolders:
             ('{"kind": "reward", "format": 1, "layers": [1]}', "does not have the fields"),
         ],
     )
-    def test_another_manifest(self, tmp_path: Path, content: str, message: str) -> None:
+    def test_another_manifest(self, tmp_path, content, message):
         (tmp_path / MANIFEST).write_text(content)
         with pytest.raises(InputError, match=message):
             RewardModel.load(tmp_path)
 
-    def test_no_manifest(self, tmp_path: Path) -> None:
+    def test_no_manifest(self, tmp_path):
         with pytest.raises(InputError, match="is not a reward model") as caught:
             RewardModel.load(tmp_path)
         assert caught.value.exit_status == 2
+
+
+DRAFT = (
+    "As golden light bathed the kitchen, Mara felt a deep sense of longing wash over her, a tapestry of memories "
+    "weaving itself into the silence. The kettle's whisper was a testament to the mornings they had shared, each "
+    "one a delicate dance between hope and loss, and somehow she knew that nothing would ever be the same."
+)
+EDITED = (
+    "Mara put the kettle on. Two cups; then she put one back. He used to stand there by the window, complaining about "
+    "the neighbours' dog. The dog was still barking. She let the water boil dry."
+)
+
+
+def test_it_prefers_what_a_writer_would_leave():
+    model = RewardModel.load("embedded")
+    draft, edited = model.score([DRAFT, EDITED])
+    assert 1 <= draft < edited <= 10
+    assert model.prefer([DRAFT], [EDITED])[0] < 0 < model.prefer([EDITED], [DRAFT])[0]
+    assert model.artifact.variant == "PR"
+
+
+def test_no_rule_of_length_is_better_on_the_other_kinds_that_it_was_held_against():
+    artifact = RewardModel.load("embedded").artifact
+    assert artifact.may_ship
+    kinds = artifact.figures["other_kinds"]
+    assert len(kinds) == 5
+    for kind in kinds:
+        for part in (kind["all_pairs"], kind["equal_length"]):
+            assert part["accuracy"]["value"] >= max(part["baselines"].values())

@@ -1,17 +1,31 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pearl.stats.bootstrap import Bootstrap
-from training.choose.measure import ASKED, better_in, floor_of, floors, helps_of, measure, measure_domains, qualities
+from training.choose.measure import (
+    ASKED,
+    LEAST_REQUESTS,
+    LeadOverBaseline,
+    better_in,
+    floor_of,
+    floors,
+    helps_of,
+    measure,
+    measure_domains,
+    qualities,
+    worth_on,
+)
 
 
 def rows(*values: list[float]) -> list[np.ndarray]:
     return [np.array(each, np.float32) for each in values]
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     fit = measure(rows([3, 1], [0, 2, 1], [5, 4]), rows([10, 20], [0, 4, 9], [12, 0]))
     assert fit.top1_gain == pytest.approx((10 + 4 + 12) / 3)
     assert fit.share == pytest.approx((10 + 4 + 12) / (20 + 9 + 12))
@@ -19,7 +33,7 @@ def test_by_hand() -> None:
     assert fit.quality == pytest.approx(fit.share + fit.pearson_r / 4)
 
 
-def test_each_domain_counts_the_same() -> None:
+def test_each_domain_counts_the_same():
     scores, gains = rows([3, 1], [0, 2], [2, 1], [5, 4]), rows([10, 20], [0, 4], [1, 9], [12, 0])
     mean, fits = measure_domains(scores, gains, ["chat", "mail", "chat", "chat"])
     assert fits == {
@@ -40,12 +54,12 @@ def test_each_domain_counts_the_same() -> None:
         (rows([1], [2]), rows([0], [0])),
     ],
 )
-def test_where_there_is_nothing_to_measure(scores: list[np.ndarray], gains: list[np.ndarray]) -> None:
+def test_where_there_is_nothing_to_measure(scores, gains):
     fit = measure(scores, gains)
     assert np.isfinite([fit.top1_gain, fit.share, fit.pearson_r, fit.quality]).all()
 
 
-def test_a_resample_is_as_if_requests_were_repeated() -> None:
+def test_a_resample_is_as_if_requests_were_repeated():
     scores, gains = rows([3, 1], [0, 2, 1], [5, 4], [1]), rows([10, 20], [0, 4, 9], [12, 0], [3])
     names = ["ann", "ben", "ann", "cid"]
     bootstrap = Bootstrap(names, resamples=50, seed=1)
@@ -59,7 +73,7 @@ def test_a_resample_is_as_if_requests_were_repeated() -> None:
     assert qualities(bootstrap, scores, gains) == pytest.approx(expected, rel=1e-5)
 
 
-def test_how_sure_it_is_that_one_is_better() -> None:
+def test_how_sure_it_is_that_one_is_better():
     draw = np.random.default_rng(0)
     gains = [draw.normal(size=5).astype(np.float32) for _ in range(60)]
     users = [f"user{place // 2}" for place in range(60)]
@@ -83,11 +97,11 @@ def test_how_sure_it_is_that_one_is_better() -> None:
         ([1], [1], None),
     ],
 )
-def test_the_floor_is_where_documents_begin_to_help(scores: list[float], gains: list[float], floor: float) -> None:
+def test_the_floor_is_where_documents_begin_to_help(scores, gains, floor):
     assert floor_of(np.array(scores, np.float32), np.array(gains, np.float32)) == floor
 
 
-def test_the_second_floor_is_reached_by_few_requests_of_each_kind_of_text() -> None:
+def test_the_second_floor_is_reached_by_few_requests_of_each_kind_of_text():
     """400 requests of two documents each: the best score of a commit is 1 higher than that of a mail."""
     draw = np.random.default_rng(0)
     kinds = ["commits", "mail"] * 200
@@ -99,16 +113,16 @@ def test_the_second_floor_is_reached_by_few_requests_of_each_kind_of_text() -> N
     assert 0 <= asked.count("commits") < ASKED * 200
 
 
-def test_where_all_documents_help_the_user_is_asked_all_the_same() -> None:
+def test_where_all_documents_help_the_user_is_asked_all_the_same():
     scores = [np.array([place, -5.0], np.float32) for place in range(40)]
     assert floors(scores, [np.ones(2, np.float32)] * 40, ["mail"] * 40) == (None, 2.0)
 
 
-def test_the_second_floor_of_a_few_requests_is_their_lowest_score() -> None:
+def test_the_second_floor_of_a_few_requests_is_their_lowest_score():
     assert floors(rows([3], [2]), rows([-1], [1]), ["mail", "chat"]) == (3.0, 2.0)
 
 
-def test_how_likely_a_document_helps() -> None:
+def test_how_likely_a_document_helps():
     """Of 400 documents with score 1 three in four help, of those with -1 one in four: log-odds of log 3 and -log 3."""
     scores = np.repeat(np.array([1, -1], np.float32), 400)
     gains = np.array(([1, 1, 1, -1] * 100) + ([-1, -1, 1, -1] * 100), np.float32)
@@ -122,5 +136,51 @@ def test_how_likely_a_document_helps() -> None:
 @pytest.mark.parametrize(
     ("scores", "gains"), [([1, 2], [1, 1]), ([1, 2], [-1, -1]), ([1, 1], [1, -1]), ([1, 2], [1, -1])]
 )
-def test_scores_that_do_not_tell_whether_a_document_helps(scores: list[float], gains: list[float]) -> None:
+def test_scores_that_do_not_tell_whether_a_document_helps(scores, gains):
     assert helps_of([np.array(scores * 20, np.float32)], [np.array(gains * 20, np.float32)]) is None
+
+
+GOOD = LeadOverBaseline(LEAST_REQUESTS, 23.3, "bm25", 18.2, 0.99, own=True)
+
+
+@pytest.mark.parametrize(
+    ("changed", "doubts"),
+    [
+        ({}, ()),
+        ({"own": False}, ("nothing was left to choose by but what it was trained on",)),
+        ({"requests": 29}, ("29 scored requests to choose by, fewer than 30",)),
+        ({"requests": 1}, ("1 scored request to choose by, fewer than 30",)),
+        (
+            {"better_in": 0.9495, "top1_gain": 19.5},  # which is not 95%
+            ("not surely better than bm25 on dev: 19.5 nats and 18.2, better in 94.95% of resamples",),
+        ),
+        (
+            {"better_in": 0.81, "top1_gain": 18.5},
+            ("not surely better than bm25 on dev: 18.5 nats and 18.2, better in 81% of resamples",),
+        ),
+        (
+            {"better_in": 0.81, "top1_gain": 0.213, "baseline_top1_gain": 0.1984},  # means over the target's tokens
+            ("not surely better than bm25 on dev: 0.213 nats and 0.198, better in 81% of resamples",),
+        ),
+    ],
+)
+def test_what_speaks_against_it(changed, doubts):
+    assert replace(GOOD, **changed).doubts == doubts
+
+
+def test_it_is_compared_with_the_best_baseline_on_the_same_requests(make_examples, word_encoder):
+    """The gains are 10 and -1; a request names the topic, so BM25 finds it, and nothing can be surely better."""
+    dev = make_examples(36)
+    known = [example.gains for example in dev]
+    best = worth_on(known, dev, word_encoder(), own=True, seed=0)
+    assert (best.requests, best.top1_gain) == (36, 10.0)
+    assert best.baseline_top1_gain == 10.0
+    assert best.better_in == 0.0
+    assert "not surely better than" in best.doubts[0]
+
+
+def test_what_no_baseline_sees_is_surely_better(make_examples, word_encoder):
+    dev = [replace(example, gains=np.roll(example.gains, 1)) for example in make_examples(36)]
+    found = worth_on([example.gains for example in dev], dev, word_encoder(), own=True, seed=0)
+    assert found.better_in == 1.0
+    assert found.doubts == ()

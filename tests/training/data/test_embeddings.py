@@ -12,7 +12,7 @@ from training.data.embeddings import AT_ONCE, PROBE, KeptEncoder
 TEXTS = ["the wheel", "the tide", "", "the wheel"]
 
 
-def test_what_was_computed_is_not_computed_again(word_encoder: Any, tmp_path: Path) -> None:
+def test_what_was_computed_is_not_computed_again(word_encoder, tmp_path):
     first, second = word_encoder(), word_encoder()
     expected = first.encode_documents(TEXTS)
     kept = KeptEncoder(first, tmp_path / "e")
@@ -25,7 +25,7 @@ def test_what_was_computed_is_not_computed_again(word_encoder: Any, tmp_path: Pa
     assert not again.knows("the kettle")
 
 
-def test_a_request_is_one_more_text_where_the_encoder_sees_it_so(word_encoder: Any, tmp_path: Path) -> None:
+def test_a_request_is_one_more_text_where_the_encoder_sees_it_so(word_encoder, tmp_path):
     class TwoKinds(word_encoder):  # type: ignore[misc]
         def encode_request(self, text: str) -> Any:
             return super().encode_request("request " + text)
@@ -35,7 +35,7 @@ def test_a_request_is_one_more_text_where_the_encoder_sees_it_so(word_encoder: A
         assert np.abs(kept.encode_request("the tide") - encoder.encode_request("the tide")).max() < 1e-3
 
 
-def test_it_stops_when_it_is_told_to_and_says_how_far_it_came(word_encoder: Any, tmp_path: Path) -> None:
+def test_it_stops_when_it_is_told_to_and_says_how_far_it_came(word_encoder, tmp_path):
     kept = KeptEncoder(word_encoder(), tmp_path)
     texts = [f"text {number}" for number in range(AT_ONCE + 5)]
     told: list[tuple[int, bool]] = []
@@ -48,13 +48,13 @@ def test_it_stops_when_it_is_told_to_and_says_how_far_it_came(word_encoder: Any,
     assert told[2:] == [(AT_ONCE, False), (5, True)]
 
 
-def test_half_a_file_is_not_read(word_encoder: Any, tmp_path: Path) -> None:
+def test_half_a_file_is_not_read(word_encoder, tmp_path):
     KeptEncoder(word_encoder(), tmp_path).encode_documents(TEXTS)
     (tmp_path / ".0123456789abcdef.npz.partial").write_bytes(b"half")
     assert KeptEncoder(word_encoder(), tmp_path).knows("the wheel")
 
 
-def test_half_a_name_is_not_left(word_encoder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_a_name_is_not_left(word_encoder, tmp_path, monkeypatch):
     def cut_off(path: Path, text: str, **_: Any) -> None:
         path.write_bytes(text.encode()[:2])
         raise KeyboardInterrupt
@@ -66,14 +66,14 @@ def test_half_a_name_is_not_left(word_encoder: Any, tmp_path: Path, monkeypatch:
     KeptEncoder(word_encoder(), tmp_path)
 
 
-def test_the_folder_of_another_encoder_is_refused(word_encoder: Any, tmp_path: Path) -> None:
+def test_the_folder_of_another_encoder_is_refused(word_encoder, tmp_path):
     KeptEncoder(word_encoder(), tmp_path)
     with pytest.raises(InputError, match="embeddings of the encoder 'words'") as caught:
         KeptEncoder(word_encoder("others"), tmp_path)
     assert caught.value.code == "other_encoder"
 
 
-def test_other_weights_by_the_same_name_are_refused(word_encoder: Any, tmp_path: Path) -> None:
+def test_other_weights_by_the_same_name_are_refused(word_encoder, tmp_path):
     KeptEncoder(word_encoder(), tmp_path / "one", "abc")
     KeptEncoder(word_encoder(), tmp_path / "one", "abc")
     with pytest.raises(InputError, match="of the encoder 'words abc', not of 'words def'"):

@@ -10,7 +10,7 @@ from training.fit.cross_encoder import GroupFitting
 
 
 @pytest.fixture
-def trainings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+def trainings(monkeypatch) -> list[Path]:
     """The folders of the checkpoints of trainings that take ten seconds and end before they are whole."""
     found: list[Path] = []
 

@@ -47,7 +47,7 @@ def groups(count: int) -> list[Example]:
 
 
 @pytest.fixture
-def model(bert_folder: Path) -> Any:
+def model(bert_folder) -> Any:
     return new_cross_encoder(str(bert_folder), OPTIONS)
 
 
@@ -59,7 +59,7 @@ def rows(some: list[Example]) -> tuple[list[list[Any]], list[torch.Tensor]]:
     return [found["request"], found["documents"]], [torch.tensor(each) for each in found["label"]]
 
 
-def test_the_loss_of_a_group_is_over_its_logits(model: Any) -> None:
+def test_the_loss_of_a_group_is_over_its_logits(model):
     some = groups(3)
     model.model.eval()
     with torch.inference_mode():
@@ -72,7 +72,7 @@ def test_the_loss_of_a_group_is_over_its_logits(model: Any) -> None:
     assert found.item() == pytest.approx(torch.stack(expected).mean().item(), abs=1e-4)
 
 
-def test_it_learns_and_leaves_no_checkpoint(model: Any, tmp_path: Path) -> None:
+def test_it_learns_and_leaves_no_checkpoint(model, tmp_path):
     embeddings = model.model.get_input_embeddings().weight.detach().clone()
     found = fit_cross_encoder(model, GroupFitting(groups(12), groups(4), plain(5.0), OPTIONS), tmp_path / "checkpoints")
     assert (found["groups"], found["steps"], found["whole"]) == (12, 6, True)
@@ -86,21 +86,21 @@ def test_it_learns_and_leaves_no_checkpoint(model: Any, tmp_path: Path) -> None:
     assert not list((tmp_path / "checkpoints").rglob("*.safetensors"))
 
 
-def test_standard_output_is_left_to_figures(model: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standard_output_is_left_to_figures(model, tmp_path, capsys):
     fit_cross_encoder(model, GroupFitting(groups(8), groups(2), calibrated(10.0, 5.0), OPTIONS), tmp_path / "fit")
     said = capsys.readouterr()
     assert said.out == ""
     assert all("training the cross-encoder" in line for line in said.err.splitlines())  # not the losses either
 
 
-def test_no_time_is_one_step(model: Any, tmp_path: Path) -> None:
+def test_no_time_is_one_step(model, tmp_path):
     found = fit_cross_encoder(
         model, GroupFitting(groups(12), groups(2), plain(5.0), OPTIONS, seconds=0.0), tmp_path / "c"
     )
     assert (found["steps"], found["whole"]) == (1, False)
 
 
-def test_it_ends_in_time_where_steps_take_longer_than_they_did(model: Any, tmp_path: Path) -> None:
+def test_it_ends_in_time_where_steps_take_longer_than_they_did(model, tmp_path):
     calls, exact = count(), calibrated(10.0, 5.0)
 
     def slower(*given: Any) -> torch.Tensor:
@@ -114,9 +114,7 @@ def test_it_ends_in_time_where_steps_take_longer_than_they_did(model: Any, tmp_p
 
 
 @pytest.mark.parametrize(("seconds", "steps"), [(60.0, 3), (69.0, 3), (70.0, 4), (600.0, 40)])
-def test_no_step_is_begun_that_would_end_too_late(
-    model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, steps: int
-) -> None:
+def test_no_step_is_begun_that_would_end_too_late(model, tmp_path, monkeypatch, seconds, steps):
     """Each step of two groups takes ten seconds, and so does a look at dev; one is taken before, one in the end."""
     now, exact = [0.0], calibrated(10.0, 5.0)
     monkeypatch.setattr("training.fit.cross_encoder.time", SimpleNamespace(monotonic=lambda: now[0]))
@@ -134,7 +132,7 @@ def test_no_step_is_begun_that_would_end_too_late(
     assert report["dev_losses"]
 
 
-def test_fewer_groups_than_a_batch(model: Any, tmp_path: Path) -> None:
+def test_fewer_groups_than_a_batch(model, tmp_path):
     options = CrossEncoderOptions(PairReading(64), batch=16)
     found = fit_cross_encoder(
         model, GroupFitting(groups(1), groups(1), plain(5.0), options, seconds=60.0), tmp_path / "c"
@@ -142,7 +140,7 @@ def test_fewer_groups_than_a_batch(model: Any, tmp_path: Path) -> None:
     assert found["steps"] == 1
 
 
-def test_an_interrupted_run_is_gone_on_from(bert_folder: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_gone_on_from(bert_folder, tmp_path):
     loss, calls = plain(5.0), iter(range(100))
 
     def interrupted(*arguments: Any) -> torch.Tensor:
@@ -172,7 +170,7 @@ def test_an_interrupted_run_is_gone_on_from(bert_folder: Path, tmp_path: Path) -
     assert not folder.exists()
 
 
-def test_after_an_interruption_it_still_stops_early(bert_folder: Path, tmp_path: Path) -> None:
+def test_after_an_interruption_it_still_stops_early(bert_folder, tmp_path):
     """Looks at dev without a better loss count as in a run of one piece; a rate of almost nothing changes no loss."""
     options, loss = replace(OPTIONS, epochs=4, rate=1e-30, evaluations=12, patience=4), plain(5.0)
 
@@ -195,7 +193,7 @@ def test_after_an_interruption_it_still_stops_early(bert_folder: Path, tmp_path:
     assert (again["dev_losses"], again["whole"]) == (whole["dev_losses"], True)
 
 
-def test_restarted_every_logit_is_nearly_zero(model: Any) -> None:
+def test_restarted_every_logit_is_nearly_zero(model):
     before = logits_of(model, Request("say"), [Document("a", "yes"), Document("b", "no")], OPTIONS.reading)
     restart(model)
     after = logits_of(model, Request("say"), [Document("a", "yes"), Document("b", "no")], OPTIONS.reading)
@@ -204,13 +202,13 @@ def test_restarted_every_logit_is_nearly_zero(model: Any) -> None:
     assert after.tolist() == pytest.approx((before * 0.01).tolist(), abs=1e-4)
 
 
-def test_the_same_seed_gives_the_same_model(bert_folder: Path) -> None:
+def test_the_same_seed_gives_the_same_model(bert_folder):
     one, again = (new_cross_encoder(str(bert_folder), OPTIONS) for _ in range(2))
     assert torch.equal(last_layer(one).weight, last_layer(again).weight)
 
 
 @pytest.mark.parametrize(("layers", "trained"), [(0, {0, 1, 2}), (1, {1, 2}), (2, {2}), (3, set())])
-def test_frozen_layers_stay_as_they_were(mpnet_folder: Path, tmp_path: Path, layers: int, trained: set[int]) -> None:
+def test_frozen_layers_stay_as_they_were(mpnet_folder, tmp_path, layers, trained):
     """The embeddings, and two layers above them."""
     options = replace(OPTIONS, frozen_layers=layers)
     model = new_cross_encoder(str(mpnet_folder), options)
@@ -225,20 +223,20 @@ def test_frozen_layers_stay_as_they_were(mpnet_folder: Path, tmp_path: Path, lay
     assert moved == trained
 
 
-def test_each_epoch_sees_all_groups(model: Any, tmp_path: Path) -> None:
+def test_each_epoch_sees_all_groups(model, tmp_path):
     options = replace(OPTIONS, epochs=3, patience=9)
     found = fit_cross_encoder(model, GroupFitting(groups(8), groups(2), plain(5.0), options), tmp_path / "c")
     assert (found["steps"], found["whole"]) == (12, True)
 
 
-def test_a_base_says_how_much_it_reads(bert_folder: Path, mpnet_folder: Path) -> None:
+def test_a_base_says_how_much_it_reads(bert_folder, mpnet_folder):
     assert check_base(str(bert_folder)) == 192
     assert check_base(str(mpnet_folder), frozen_layers=3) == 128  # two of its positions are of no token
     with pytest.raises(InputError, match=r"--choose frozen_layers=4: the base .* its embeddings and 2 layers above"):
         check_base(str(mpnet_folder), frozen_layers=4)
 
 
-def test_a_base_that_is_no_model(tmp_path: Path) -> None:
+def test_a_base_that_is_no_model(tmp_path):
     (tmp_path / "empty").mkdir()
     for name in (str(tmp_path / "empty"), str(tmp_path / "nowhere"), "no-such/model"):
         with pytest.raises(InputError, match=r"The base .* cannot be loaded") as caught:
@@ -249,13 +247,13 @@ def test_a_base_that_is_no_model(tmp_path: Path) -> None:
     check_base("embedded")
 
 
-def test_a_base_that_writes_texts_is_refused_before_the_work(causal_folder: Path, seq2seq_folder: Path) -> None:
+def test_a_base_that_writes_texts_is_refused_before_the_work(causal_folder, seq2seq_folder):
     for folder in (causal_folder, seq2seq_folder):
         with pytest.raises(InputError, match=r"The base .* writes texts \(\w+\); name an encoder"):
             check_base(str(folder))
 
 
-def test_the_trainer_works_where_the_model_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_trainer_works_where_the_model_is(tmp_path, monkeypatch):
     """As far as a machine without a second GPU can tell."""
     from sentence_transformers.cross_encoder import CrossEncoderTrainingArguments
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -15,7 +13,7 @@ from training.fit.kept import kept_or_fitted, save_cross_encoder
 OPTIONS = CrossEncoderOptions(PairReading(64), batch=4, rate=1e-3, evaluations=1)
 
 
-def test_saved_it_is_what_an_artifact_loads(bert_folder: Path, tmp_path: Path) -> None:
+def test_saved_it_is_what_an_artifact_loads(bert_folder, tmp_path):
     model = new_cross_encoder(str(bert_folder), OPTIONS)
     request = Request("request 1")
     documents = [Document(f"ann{n}", f"text {n} of ann", float(n), f"request {n}") for n in range(5)]
@@ -25,7 +23,7 @@ def test_saved_it_is_what_an_artifact_loads(bert_folder: Path, tmp_path: Path) -
     assert loaded == pytest.approx(logits, abs=0.1 + 0.1 * float(np.abs(logits).max()))
 
 
-def test_a_kept_training_makes_the_artifact_that_the_training_made(bert_folder: Path, tmp_path: Path) -> None:
+def test_a_kept_training_makes_the_artifact_that_the_training_made(bert_folder, tmp_path):
     documents = [Document(f"ann{n}", f"text {n} of ann", float(n), f"request {n}") for n in range(4)]
     gains = np.arange(4, dtype=np.float32)
     groups = [Example("ann", f"r{n}", Request(f"request {n}"), tuple(documents), gains) for n in range(4)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
@@ -37,7 +35,7 @@ def examples(number: int, seed: int, *, told: bool = True, most: float = 40.0) -
     return made
 
 
-def test_what_tells_the_gain_is_learned_and_the_choice_stays() -> None:
+def test_what_tells_the_gain_is_learned_and_the_choice_stays():
     dev = examples(60, 1)
     fit = fit_level(HEAD, ANCHOR, examples(400, 0), dev, seed=0)
     assert fit.level is not None
@@ -57,7 +55,7 @@ def test_what_tells_the_gain_is_learned_and_the_choice_stays() -> None:
     [(examples(60, 1, told=False), "higher_in"), (examples(LEAST_REQUESTS - 1, 1), "requests")],
     ids=["no better than chance", "too few requests"],
 )
-def test_it_is_left_out_where_dev_does_not_show_it(dev: Sequence[Example], why: str) -> None:
+def test_it_is_left_out_where_dev_does_not_show_it(dev, why):
     told = why == "requests"
     fit = fit_level(HEAD, ANCHOR, examples(400, 0, told=told), dev, seed=0)
     assert fit.level is None
@@ -66,13 +64,13 @@ def test_it_is_left_out_where_dev_does_not_show_it(dev: Sequence[Example], why: 
     assert fit.dev_scores[0].tolist() == HEAD.logits(dev[0].signals).tolist()
 
 
-def test_a_text_that_quotes_another_whole_counts_as_a_large_gain_no_more() -> None:
+def test_a_text_that_quotes_another_whole_counts_as_a_large_gain_no_more():
     fit = fit_level(HEAD, ANCHOR, examples(400, 0, most=2_000.0), examples(60, 1, most=2_000.0), seed=0)
     assert fit.level is not None
     assert fit.level.value.max() <= (MOST - Y0) / TAU
 
 
-def test_its_trees_say_what_those_of_the_library_say() -> None:
+def test_its_trees_say_what_those_of_the_library_say():
     from sklearn.ensemble import RandomForestRegressor
 
     draw = np.random.default_rng(0)
@@ -84,6 +82,6 @@ def test_its_trees_say_what_those_of_the_library_say() -> None:
     assert [level.score(row) for row in inputs] == pytest.approx(expected.tolist(), abs=1e-4)
 
 
-def test_fewer_requests_than_a_leaf_takes() -> None:
+def test_fewer_requests_than_a_leaf_takes():
     fit = fit_level(HEAD, ANCHOR, examples(5, 0), examples(40, 1), seed=0)
     assert fit.level is None

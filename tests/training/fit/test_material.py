@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,24 +7,21 @@ import numpy as np
 import pytest
 
 from pearl.errors import InputError
-from pearl.history.split import DEV, TRAIN
+from pearl.history.partition import DEV, TRAIN
 from retriever.history.signals import NAMES, SignalIndex
 from retriever.history.word_weights import WordWeights
 from training.data.histories import Corpus
-from training.data.records import Example
 from training.data.split import BY_USERS, Division
 from training.fit.material import THINNED, chosen_of, proxies_of, texts_of, thinned, with_signals
 from training.gains.proxy import likenesses
-from training.options import TrainingOptions
-
-Make = Callable[..., list[Example]]
+from training.run import TrainingOptions
 
 
 def options(**changed: Any) -> TrainingOptions:
     return TrainingOptions((), Path("model"), Path("work"), **changed)
 
 
-def test_algorithm_1_keeps_two_thirds(make_examples: Make) -> None:
+def test_algorithm_1_keeps_two_thirds(make_examples):
     examples = make_examples(6)
     for number, example in enumerate(examples):
         example.gains[:] += number
@@ -34,7 +30,7 @@ def test_algorithm_1_keeps_two_thirds(make_examples: Make) -> None:
     assert sorted(chosen.positive_gains) == [10.0 + n for n in (2, 2, 3, 3, 4, 4, 5, 5)]
 
 
-def test_what_is_selected_is_what_is_asked_for(make_examples: Make) -> None:
+def test_what_is_selected_is_what_is_asked_for(make_examples):
     examples = make_examples(6)
     assert len(chosen_of(examples, options(share=1.0)).groups) == 6 * 2
     assert len(chosen_of(examples, options(share=0.5, positives=3)).groups) == 3 * 3
@@ -45,7 +41,7 @@ def test_what_is_selected_is_what_is_asked_for(make_examples: Make) -> None:
             chosen_of(examples, options(**nothing))
 
 
-def test_the_groups_have_their_texts_and_gains(make_examples: Make) -> None:
+def test_the_groups_have_their_texts_and_gains(make_examples):
     examples = make_examples(6)
     groups = chosen_of(examples, options()).groups
     assert len(groups) == 4 * 2  # two thirds of six requests, two positives each
@@ -57,16 +53,14 @@ def test_the_groups_have_their_texts_and_gains(make_examples: Make) -> None:
         assert group.gains.tolist() == [gains[document.id] for document in group.documents]
 
 
-def test_a_gain_that_is_no_number_is_refused(make_examples: Make) -> None:
+def test_a_gain_that_is_no_number_is_refused(make_examples):
     examples = make_examples(2)
     examples[1].gains[3] = np.nan
     with pytest.raises(InputError, match="Request 'q1' of user 'c:ann'"):
         chosen_of(examples, options())
 
 
-def test_proxies_of_several_domains_come_in_turns(
-    writings: Any, users_in: Any, write_lines: Any, make_run: Any
-) -> None:
+def test_proxies_of_several_domains_come_in_turns(writings, users_in, write_lines, make_run):
     """A run whose time is up while it embeds them has as many of each."""
     lines = writings(users_in(TRAIN, 1), documents=9), writings(users_in(TRAIN, 2), documents=9)
     corpora = [
@@ -77,7 +71,7 @@ def test_proxies_of_several_domains_come_in_turns(
     assert asked == []
 
 
-def test_every_example_gets_the_signals_of_its_candidates(make_examples: Make, word_encoder: Any) -> None:
+def test_every_example_gets_the_signals_of_its_candidates(make_examples, word_encoder):
     examples, weights = make_examples(3), WordWeights.count(["the wheel"])
     told: list[int] = []
     found = with_signals(examples, word_encoder(), weights, lambda items, now: told.append(items))
@@ -89,7 +83,7 @@ def test_every_example_gets_the_signals_of_its_candidates(make_examples: Make, w
         assert each.gains is example.gains
 
 
-def test_some_lose_their_times_and_some_the_requests(make_examples: Make) -> None:
+def test_some_lose_their_times_and_some_the_requests(make_examples):
     examples = make_examples(600)
     found = thinned(examples, seed=3)
     untimed = [each for each in found if each.documents[0].timestamp is None]
@@ -102,7 +96,7 @@ def test_some_lose_their_times_and_some_the_requests(make_examples: Make) -> Non
     assert thinned([], seed=3) == []
 
 
-def test_every_text_that_signals_and_proxies_need(make_examples: Make, word_encoder: Any) -> None:
+def test_every_text_that_signals_and_proxies_need(make_examples, word_encoder):
     examples = make_examples(2)
     encoder = word_encoder()
     with_signals(examples, encoder, WordWeights.count([]))

@@ -18,7 +18,7 @@ HISTORIES = {
 }
 
 
-def test_a_request_with_the_text_that_answered_it_and_others() -> None:
+def test_a_request_with_the_text_that_answered_it_and_others():
     found = relevance_groups(HISTORIES, seed=1)
     assert len(found) == 10
     for group in found:
@@ -32,7 +32,7 @@ def test_a_request_with_the_text_that_answered_it_and_others() -> None:
     assert relevance_groups({"ann": HISTORIES["ann"][:1], "ben": [Document("a", "no request")]}, seed=1) == []
 
 
-def test_it_is_kept_and_found_again(bert_folder: Path, make_run: Any, tmp_path: Path) -> None:
+def test_it_is_kept_and_found_again(bert_folder, make_run, tmp_path):
     def fit(base: Path, histories: Any = HISTORIES) -> Any:
         return fit_relevance(make_run(base=str(base), work=tmp_path), histories, OPTIONS, 30.0)
 
@@ -50,9 +50,7 @@ def test_it_is_kept_and_found_again(bert_folder: Path, make_run: Any, tmp_path: 
     assert fit(other, {"ann": HISTORIES["ann"]}).report["groups"] == 4
 
 
-def test_only_the_same_training_is_gone_on_with(
-    bert_folder: Path, make_run: Any, tmp_path: Path, trainings: list[Path]
-) -> None:
+def test_only_the_same_training_is_gone_on_with(bert_folder, make_run, tmp_path, trainings):
     other = shutil.copytree(bert_folder, tmp_path / "other")
     for base in (bert_folder, other):
         fit_relevance(make_run(base=str(base), work=tmp_path), HISTORIES, OPTIONS, 30.0)
@@ -63,9 +61,7 @@ def test_only_the_same_training_is_gone_on_with(
     assert len(set(trainings)) == 3
 
 
-def test_what_a_budget_cut_short_is_trained_again_where_there_is_more_time(
-    bert_folder: Path, make_run: Any, tmp_path: Path, trainings: list[Path]
-) -> None:
+def test_what_a_budget_cut_short_is_trained_again_where_there_is_more_time(bert_folder, make_run, tmp_path, trainings):
     run = make_run(base=str(bert_folder), work=tmp_path)
 
     def fit(seconds: float | None) -> int:
@@ -78,7 +74,7 @@ def test_what_a_budget_cut_short_is_trained_again_where_there_is_more_time(
     assert fit(None) == 3
 
 
-def test_too_little_for_a_warm_start(bert_folder: Path, make_run: Any, tmp_path: Path) -> None:
+def test_too_little_for_a_warm_start(bert_folder, make_run, tmp_path):
     run = make_run(base=str(bert_folder), work=tmp_path / "r")
     found = fit_relevance(run, {"ann": HISTORIES["ann"][:1]}, OPTIONS, None)
     assert found.report == {"groups": 0, "steps": 0}

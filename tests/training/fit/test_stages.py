@@ -33,18 +33,17 @@ from training.fit.stages import (
     taus,
 )
 
-Make = Callable[..., list[Example]]
 QUICK = HeadOptions(members=1, hidden=4, epochs=12)
 OPTIONS = CrossEncoderOptions(PairReading(64), batch=4, rate=1e-3, evaluations=1)
 SELECTION = SelectionOptions()
 
 
 @pytest.fixture
-def material(make_examples: Make, make_material: Any) -> FitMaterial:
+def material(make_examples, make_material) -> FitMaterial:
     return make_material(make_examples(12), make_examples(6, user="c:ben"), make_examples(5, user="c:cid"))
 
 
-def test_tau_and_y0_are_chosen_on_dev(make_run: Any, material: FitMaterial) -> None:
+def test_tau_and_y0_are_chosen_on_dev(make_run, material):
     first = fit_first_stage(make_run(), material, QUICK)
     quartiles = np.quantile(material.chosen.positive_gains, (0.25, 0.5, 0.75))
     assert first.anchor.tau in TAUS
@@ -75,7 +74,7 @@ def uneven() -> FitMaterial:
     return FitMaterial(train, dev, [], [], select(train, SELECTION), None)  # type: ignore[arg-type]  # no gain is by proxy
 
 
-def test_y0_is_the_quartile_that_dev_prefers(make_run: Any, uneven: FitMaterial) -> None:
+def test_y0_is_the_quartile_that_dev_prefers(make_run, uneven):
     first = fit_first_stage(make_run(), uneven, QUICK)
     quartiles = [float(each) for each in np.quantile(uneven.chosen.positive_gains, (0.25, 0.5, 0.75))]
     assert sorted({each["y0"] for each in first.tried}) == pytest.approx(quartiles)
@@ -84,7 +83,7 @@ def test_y0_is_the_quartile_that_dev_prefers(make_run: Any, uneven: FitMaterial)
     assert first.anchor.y0 != pytest.approx(quartiles[1])  # here the median is not the best
 
 
-def test_y0_and_tau_that_are_given_are_taken(make_run: Any, uneven: FitMaterial) -> None:
+def test_y0_and_tau_that_are_given_are_taken(make_run, uneven):
     quartiles = np.quantile(uneven.chosen.positive_gains, (0.25, 0.5, 0.75))
     for y0, expected in (("q1", quartiles[0]), ("median", quartiles[1]), ("q3", quartiles[2]), (7.5, 7.5)):
         for loss in ("calibrated", "relevance"):
@@ -98,7 +97,7 @@ def test_y0_and_tau_that_are_given_are_taken(make_run: Any, uneven: FitMaterial)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_ablations(make_run: Any, material: FitMaterial, loss: str) -> None:
+def test_the_ablations(make_run, material, loss):
     first = fit_first_stage(make_run(loss=loss), material, QUICK)
     logits = first.dev_scores[0]
     assert np.isfinite(logits).all()
@@ -107,12 +106,12 @@ def test_the_ablations(make_run: Any, material: FitMaterial, loss: str) -> None:
     assert first.anchor.y0 == pytest.approx(10.0)  # all quartiles are the same here
 
 
-def test_without_proxies_and_with_one_request(make_run: Any, make_examples: Make, make_material: Any) -> None:
+def test_without_proxies_and_with_one_request(make_run, make_examples, make_material):
     first = fit_first_stage(make_run(), make_material(make_examples(1), make_examples(1)), QUICK)
     assert np.isfinite(first.dev_scores[0]).all()
 
 
-def test_only_the_calibrated_loss_knows_the_anchor() -> None:
+def test_only_the_calibrated_loss_knows_the_anchor():
     import torch
 
     logits, gains, mask = torch.zeros(1, 2), torch.tensor([[10.0, 0.0]]), torch.ones(1, 2, dtype=torch.bool)
@@ -122,14 +121,14 @@ def test_only_the_calibrated_loss_knows_the_anchor() -> None:
     assert loss_of("calibrated", high)(logits, gains, mask) < loss_of("calibrated", high)(shifted, gains, mask)
 
 
-def test_temperatures_are_of_the_gains_they_are_tried_on(make_examples: Make) -> None:
+def test_temperatures_are_of_the_gains_they_are_tried_on(make_examples):
     """Targets of 10 and 30 tokens, 20 on average: nats a token are a twentieth of nats."""
     train = [replace(each, target_tokens=tokens) for each, tokens in zip(make_examples(2), (10, 30), strict=True)]
     assert taus(train, "sum") == TAUS == (5.0, 10.0, 20.0)
     assert taus(train, "mean") == (0.25, 0.5, 1.0)
 
 
-def test_the_mean_is_fitted_as_the_sum_is(make_run: Any, make_examples: Make, make_material: Any) -> None:
+def test_the_mean_is_fitted_as_the_sum_is(make_run, make_examples, make_material):
     """Where all targets are of one length, both are the same but for the unit."""
     found = []
     for normalize, scale in (("sum", 1.0), ("mean", 20.0)):
@@ -149,12 +148,12 @@ def test_the_mean_is_fitted_as_the_sum_is(make_run: Any, make_examples: Make, ma
 
 
 @pytest.fixture
-def few(make_examples: Make, make_material: Any) -> FitMaterial:
+def few(make_examples, make_material) -> FitMaterial:
     return make_material(make_examples(6), make_examples(3, user="c:ben"), make_examples(3, user="c:cid"))
 
 
 @pytest.fixture
-def second(few: FitMaterial, make_run: Any, bert_folder: Path, tmp_path: Path) -> Callable[..., SecondStage]:
+def second(few, make_run, bert_folder, tmp_path) -> Callable[..., SecondStage]:
     """The second stage of few examples after a first one that was fitted in three epochs."""
     first = fit_first_stage(make_run(loss="kl"), few, replace(QUICK, epochs=3))
 
@@ -175,7 +174,7 @@ def second(few: FitMaterial, make_run: Any, bert_folder: Path, tmp_path: Path) -
 
 
 @pytest.fixture
-def fitted(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
+def fitted(monkeypatch) -> list[list[Any]]:
     """The groups of each training, none of which takes place."""
     seen: list[list[Any]] = []
 
@@ -191,15 +190,13 @@ def first_scores(make_run: Any, few: FitMaterial) -> FirstStage:
     return fit_first_stage(make_run(loss="kl"), few, replace(QUICK, epochs=3))
 
 
-def test_only_the_same_training_is_gone_on_with(second: Any, trainings: list[Path]) -> None:
+def test_only_the_same_training_is_gone_on_with(second, trainings):
     for loss, y0 in (("calibrated", 10.0), ("kl", 10.0), ("calibrated", 9.0)):
         second(loss, y0)
     assert len(set(trainings)) == 3
 
 
-def test_it_is_trained_on_the_groups_that_were_chosen(
-    second: Any, few: FitMaterial, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_trained_on_the_groups_that_were_chosen(second, few, monkeypatch):
     """Those by proxy are selected with the same options; those with true gains count twice."""
     seen: list[Any] = []
 
@@ -214,7 +211,7 @@ def test_it_is_trained_on_the_groups_that_were_chosen(
     assert len(seen) == 2 + len(select(few.warm, SELECTION).groups)
 
 
-def test_the_logit_is_weighed_on_dev(make_run: Any, second: Any, few: FitMaterial) -> None:
+def test_the_logit_is_weighed_on_dev(make_run, second, few):
     found = second()
     tried, weight = found.report["weights"], found.cascade.weight
     assert [each["weight"] for each in tried] == [0.0, 0.25, 0.5]
@@ -227,7 +224,7 @@ def test_the_logit_is_weighed_on_dev(make_run: Any, second: Any, few: FitMateria
         assert scores == pytest.approx((1 - weight) * own + weight * logits, abs=1e-3)
 
 
-def test_a_weight_that_is_given_is_taken(make_run: Any, second: Any, few: FitMaterial) -> None:
+def test_a_weight_that_is_given_is_taken(make_run, second, few):
     for weight, most in ((0.0, MOST), (0.4, MOST), (1.0, EVERYTHING)):
         found = second(weight=weight)
         assert (found.cascade.weight, found.cascade.most) == (weight, most)
@@ -237,12 +234,12 @@ def test_a_weight_that_is_given_is_taken(make_run: Any, second: Any, few: FitMat
             assert scores == pytest.approx((1 - weight) * own + weight * logits, abs=1e-3)
 
 
-def test_true_gains_count_once_where_none_is_by_proxy(second: Any, few: FitMaterial, fitted: list[list[Any]]) -> None:
+def test_true_gains_count_once_where_none_is_by_proxy(second, few, fitted):
     second(material=replace(few, warm=[]), repeated=1)
     assert len(fitted[0]) == len(few.chosen.groups)
 
 
-def test_documents_are_read_as_they_were_learned_from(second: Any, few: FitMaterial) -> None:
+def test_documents_are_read_as_they_were_learned_from(second, few):
     alone = PairReading(64, own_requests=False)
     found = second(weight=1.0, reading=alone)
     for reading, alike in ((alone, True), (OPTIONS.reading, False)):
@@ -250,7 +247,7 @@ def test_documents_are_read_as_they_were_learned_from(second: Any, few: FitMater
         assert np.allclose(np.concatenate(said), np.concatenate(found.dev_scores), atol=1e-4) == alike
 
 
-def test_what_was_fitted_is_kept_and_found_again(second: Any) -> None:
+def test_what_was_fitted_is_kept_and_found_again(second):
     one, again = second(), second()
     assert again.report == one.report
     assert again.report["steps"] >= 1
@@ -260,7 +257,7 @@ def test_what_was_fitted_is_kept_and_found_again(second: Any) -> None:
     assert second(y0=9.0).report["made_of"] != one.report["made_of"]
 
 
-def test_under_relevance_the_model_stays_as_it_is(second: Any, few: FitMaterial, bert_folder: Path) -> None:
+def test_under_relevance_the_model_stays_as_it_is(second, few, bert_folder):
     before = logits_of(
         new_cross_encoder(str(bert_folder), OPTIONS), few.dev[0].request, few.dev[0].documents, OPTIONS.reading
     )

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from pearl.errors import InputError
-from pearl.history.partition import ROLLING
-from pearl.history.split import DEV, TEST, TRAIN
+from pearl.history.partition import DEV, ROLLING, TEST, TRAIN
 from pearl.records import Document, Request
 from training.data.histories import Corpus
 from training.data.records import Example
@@ -23,19 +22,19 @@ from training.gains.corpus import check_scored, examples_of, histories_of, left_
 from training.gains.labels import SplitScoring, write_gains_of
 from training.gains.scores import read_scores
 from training.gains.units import TARGETS_PER_PIECE, GainOptions
-from training.options import gains_file
+from training.run import gains_file
 
 DOCUMENTS = [Document(str(place), f"it is fine, item {place}", 60.0 * place, f"item {place}") for place in range(9)]
 OPTIONS = GainOptions("post", TRAIN, ROLLING, 2, 3, 4, None, target_tokens=16, document_tokens=16)
 
 
 @pytest.fixture
-def corpus(writings: Any, users_in: Any, write_lines: Any) -> Corpus:
+def corpus(writings, users_in, write_lines) -> Corpus:
     return Corpus.read(write_lines(writings(users_in(TRAIN, 2), documents=8), "mine.jsonl.gz"))
 
 
 @pytest.fixture
-def score(make_run: Any, causal_folder: Path) -> Callable[..., list[Example]]:
+def score(make_run, causal_folder) -> Callable[..., list[Example]]:
     """Score a split of a corpus in a folder within the seconds that are left."""
 
     def scored(
@@ -47,18 +46,18 @@ def score(make_run: Any, causal_folder: Path) -> Callable[..., list[Example]]:
     return scored
 
 
-def test_a_corpus_is_named_by_its_file(corpus: Corpus) -> None:
+def test_a_corpus_is_named_by_its_file(corpus):
     assert corpus.name == "mine"
     assert len(corpus.fingerprint) == 64
     assert {len(documents) for documents in corpus.histories.values()} == {8}
 
 
-def test_a_history_through_a_pipe_is_refused(piped: Any) -> None:
+def test_a_history_through_a_pipe_is_refused(piped):
     with pytest.raises(InputError, match="is a pipe, which can be read only once; write it to a file"):
         Corpus.read(piped(b'{"user_id": "u", "id": "1", "text": "It is fine."}'))
 
 
-def test_users_of_files_with_like_names_stay_apart(write_lines: Any, make_run: Any, tmp_path: Path) -> None:
+def test_users_of_files_with_like_names_stay_apart(write_lines, make_run, tmp_path):
     """'b:x' of a.jsonl and 'x' of a:b.jsonl are two people; a file of gains holds its own history's."""
     line = {"timestamp": 1, "id": "1", "text": "It is fine."}
     corpora = [
@@ -78,7 +77,7 @@ def test_users_of_files_with_like_names_stay_apart(write_lines: Any, make_run: A
         assert json.loads(written)["user_id"] == user
 
 
-def test_examples_are_scored_once(corpus: Corpus, score: Any, tmp_path: Path) -> None:
+def test_examples_are_scored_once(corpus, score, tmp_path):
     found = score(corpus, OPTIONS, tmp_path / "w")
     assert len(found) == 2 * 2
     for example in found:
@@ -95,14 +94,14 @@ def test_examples_are_scored_once(corpus: Corpus, score: Any, tmp_path: Path) ->
         assert (mean.gains * 16).tolist() == pytest.approx(one.gains.tolist(), rel=1e-4)
 
 
-def test_scores_of_another_history_are_not_taken(corpus: Corpus, score: Any, tmp_path: Path) -> None:
+def test_scores_of_another_history_are_not_taken(corpus, score, tmp_path):
     score(corpus, OPTIONS, tmp_path)
     changed = replace(corpus, fingerprint="0" * 64)
     with pytest.raises(InputError, match="was made of another history file than this 'mine'"):
         examples_of(changed, TRAIN, tmp_path, "sum")
 
 
-def test_a_user_of_whom_some_is_missing_is_left_out(corpus: Corpus, score: Any, tmp_path: Path) -> None:
+def test_a_user_of_whom_some_is_missing_is_left_out(corpus, score, tmp_path):
     answers = iter([math.inf, 0.0, 0.0, 0.0])
     found = score(corpus, OPTIONS, tmp_path, lambda: next(answers))
     assert len({example.user_id for example in found}) == 1
@@ -110,15 +109,13 @@ def test_a_user_of_whom_some_is_missing_is_left_out(corpus: Corpus, score: Any, 
     assert none == []
 
 
-def test_the_smallest_units_are_scored_in_any_case(corpus: Corpus, score: Any, tmp_path: Path) -> None:
+def test_the_smallest_units_are_scored_in_any_case(corpus, score, tmp_path):
     for least, users in ((0, 0), (1, 1), (2, 2), (3, 2)):
         found = score(corpus, OPTIONS, tmp_path / str(least), lambda: 0.0, least=least)
         assert len({example.user_id for example in found}) == users
 
 
-def test_of_one_unit_alone_requests_have_some_of_their_candidates(
-    writings: Any, write_lines: Any, score: Any, tmp_path: Path
-) -> None:
+def test_of_one_unit_alone_requests_have_some_of_their_candidates(writings, write_lines, score, tmp_path):
     """The whole requests of a user of many documents take several units; what a later run adds makes them whole."""
     corpus = Corpus.read(write_lines(writings(["ann"], documents=90), "ann.jsonl"))
     options = replace(OPTIONS, targets=2 * TARGETS_PER_PIECE, candidates=30, way=BY_TIME)
@@ -138,25 +135,25 @@ def test_of_one_unit_alone_requests_have_some_of_their_candidates(
 
 
 @pytest.mark.parametrize("split", [DEV, TEST, TRAIN])
-def test_where_no_user_has_enough_there_are_none(corpus: Corpus, score: Any, tmp_path: Path, split: str) -> None:
+def test_where_no_user_has_enough_there_are_none(corpus, score, tmp_path, split):
     options = GainOptions("post", split, ROLLING, 2, 3, 100)
     assert score(corpus, options, tmp_path / "w", aux="no model is loaded") == []
     assert examples_of(corpus, split, tmp_path / "w", "sum") == []
     assert read_scores(tmp_path / "w" / f"mine-{split}.parquet")[0].num_rows == 0
 
 
-def test_what_was_not_scored_before(corpus: Corpus, tmp_path: Path) -> None:
+def test_what_was_not_scored_before(corpus, tmp_path):
     with pytest.raises(InputError, match=r"mine-train\.parquet: there is no such file"):
         examples_of(corpus, TRAIN, tmp_path, "sum")
 
 
-def test_scores_of_another_template_are_refused(corpus: Corpus, score: Any, tmp_path: Path) -> None:
+def test_scores_of_another_template_are_refused(corpus, score, tmp_path):
     score(corpus, OPTIONS, tmp_path, lambda: 0.0)
     with pytest.raises(InputError, match="made with another"):
         score(corpus, GainOptions("commit", TRAIN, ROLLING, 2, 3, 4), tmp_path, lambda: 0.0)
 
 
-def test_whether_the_budget_ended_or_nobody_has_enough(corpus: Corpus, score: Any, tmp_path: Path) -> None:
+def test_whether_the_budget_ended_or_nobody_has_enough(corpus, score, tmp_path):
     score(corpus, OPTIONS, tmp_path, lambda: 0.0)
     score(corpus, replace(OPTIONS, split=DEV), tmp_path, lambda: 0.0, aux="no model is loaded")
     assert left_unscored([corpus], (TRAIN, DEV), tmp_path) == {TRAIN}
@@ -164,7 +161,7 @@ def test_whether_the_budget_ended_or_nobody_has_enough(corpus: Corpus, score: An
     assert left_unscored([corpus], (TRAIN, DEV), tmp_path) == set()
 
 
-def test_a_folder_without_scores(corpus: Corpus, score: Any, tmp_path: Path) -> None:
+def test_a_folder_without_scores(corpus, score, tmp_path):
     with pytest.raises(InputError, match=r"holds no scores of 'mine' and its split 'train'; run 'pearl train"):
         check_scored([corpus], (TRAIN,), tmp_path / "wrong")
     assert not (tmp_path / "wrong").exists()
@@ -174,9 +171,7 @@ def test_a_folder_without_scores(corpus: Corpus, score: Any, tmp_path: Path) -> 
         check_scored([corpus], (TRAIN, DEV), tmp_path)
 
 
-def test_scores_of_other_weights_by_one_name_are_not_taken_together(
-    corpus: Corpus, score: Any, causal_folder: Path, tmp_path: Path
-) -> None:
+def test_scores_of_other_weights_by_one_name_are_not_taken_together(corpus, score, causal_folder, tmp_path):
     folder = shutil.copytree(causal_folder, tmp_path / "model")
     corpora = [corpus, replace(corpus, name="other")]
     for each in corpora:
@@ -190,9 +185,7 @@ def test_scores_of_other_weights_by_one_name_are_not_taken_together(
         origins_of(corpora, (TRAIN,), tmp_path)
 
 
-def test_each_corpus_may_have_its_template_but_not_each_split(
-    corpus: Corpus, score: Any, tmp_path: Path, users_in: Any
-) -> None:
+def test_each_corpus_may_have_its_template_but_not_each_split(corpus, score, tmp_path, users_in):
     other = replace(corpus, name="other", histories=corpus.histories | dict.fromkeys(users_in(DEV, 1), DOCUMENTS))
     for each, split, template in ((corpus, TRAIN, "commit"), (other, TRAIN, "comment"), (other, DEV, "commit")):
         options = replace(OPTIONS, split=split, template=template)
@@ -203,9 +196,7 @@ def test_each_corpus_may_have_its_template_but_not_each_split(
         origins_of([other], (TRAIN, DEV), tmp_path)
 
 
-def test_a_corpus_split_by_time_is_not_taken_with_one_split_by_users(
-    corpus: Corpus, score: Any, tmp_path: Path
-) -> None:
+def test_a_corpus_split_by_time_is_not_taken_with_one_split_by_users(corpus, score, tmp_path):
     few = replace(corpus, name="few")
     score(corpus, OPTIONS, tmp_path)
     score(few, replace(OPTIONS, way=BY_TIME), tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import median, quantiles
@@ -52,7 +51,7 @@ def write_scores(path: Path, users: dict[str, int] = USERS, documents: int = 6, 
     return path
 
 
-def test_the_groups_are_algorithm_1s_and_come_back_from_their_file(tmp_path: Path) -> None:
+def test_the_groups_are_algorithm_1s_and_come_back_from_their_file(tmp_path):
     scores = write_scores(tmp_path / "s.parquet")
 
     made = select_from([scores], SelectionOptions(seed=7))
@@ -90,7 +89,7 @@ def test_the_groups_are_algorithm_1s_and_come_back_from_their_file(tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["g.parquet", "s.parquet"]
 
 
-def test_the_mean_is_the_sum_over_the_targets_tokens(tmp_path: Path) -> None:
+def test_the_mean_is_the_sum_over_the_targets_tokens(tmp_path):
     scores = write_scores(tmp_path / "s.parquet")
 
     total, mean = (select_from([scores], SelectionOptions(normalize)) for normalize in ("sum", "mean"))
@@ -102,21 +101,21 @@ def test_the_mean_is_the_sum_over_the_targets_tokens(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf, None])
 @pytest.mark.parametrize("column", ["log_p_with", "log_p_without"])
-def test_scores_that_are_not_numbers_are_refused(broken: float, column: str, tmp_path: Path) -> None:
+def test_scores_that_are_not_numbers_are_refused(broken, column, tmp_path):
     scores = write_scores(tmp_path / "s.parquet", columns={column: [broken]})
 
     with pytest.raises(InputError, match=r"s\.parquet: request 'q0' of user 'ann' has a row without"):
         select_from([scores], SelectionOptions())
 
 
-def test_a_target_without_tokens_has_no_mean(tmp_path: Path) -> None:
+def test_a_target_without_tokens_has_no_mean(tmp_path):
     scores = write_scores(tmp_path / "s.parquet", columns={"target_tokens": [0]})
     assert select_from([scores], SelectionOptions()).groups
     with pytest.raises(InputError, match="Request 'q0' of user 'ann' has a target without tokens, so there is no mean"):
         select_from([scores], SelectionOptions("mean"))
 
 
-def test_several_files_count_as_one(tmp_path: Path) -> None:
+def test_several_files_count_as_one(tmp_path):
     both = write_scores(tmp_path / "both.parquet")
     ann, ben = (write_scores(tmp_path / f"{user}.parquet", {user: 3}) for user in USERS)
 
@@ -124,7 +123,7 @@ def test_several_files_count_as_one(tmp_path: Path) -> None:
     assert told(apart.groups) == told(together.groups)
 
 
-def test_each_history_keeps_its_share_and_may_have_its_template(tmp_path: Path) -> None:
+def test_each_history_keeps_its_share_and_may_have_its_template(tmp_path):
     """Ben's gains are above all of ann's; over both histories together only one request of ann's would stay."""
     ann = write_scores(tmp_path / "ann.parquet", {"ann": 3})
     other = {"history_sha256": "2", "template": {"example": ""}}
@@ -135,7 +134,7 @@ def test_each_history_keeps_its_share_and_may_have_its_template(tmp_path: Path) 
     }
 
 
-def test_users_of_two_histories_may_have_one_id(tmp_path: Path) -> None:
+def test_users_of_two_histories_may_have_one_id(tmp_path):
     """Request, documents and all have the same ids; the gains say which history a group is of."""
     lower = {"history_sha256": "2", "columns": {"log_p_without": [-80.0]}}
     scores = [write_scores(tmp_path / "a.parquet"), write_scores(tmp_path / "b.parquet", {"ann": 5}, **lower)]
@@ -179,7 +178,7 @@ def test_users_of_two_histories_may_have_one_id(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_files_that_do_not_belong_together_are_refused(changed: dict[str, Any], complaint: str, tmp_path: Path) -> None:
+def test_files_that_do_not_belong_together_are_refused(changed, complaint, tmp_path):
     ann = write_scores(tmp_path / "ann.parquet", {"ann": 3})
     ben = write_scores(tmp_path / "ben.parquet", **{"users": {"ben": 3}, **changed})
 
@@ -187,14 +186,14 @@ def test_files_that_do_not_belong_together_are_refused(changed: dict[str, Any], 
         select_from([ann, ben], SelectionOptions())
 
 
-def test_one_user_is_enough_and_one_candidate_is_not(tmp_path: Path) -> None:
+def test_one_user_is_enough_and_one_candidate_is_not(tmp_path):
     assert len(select_from([write_scores(tmp_path / "a.parquet", {"ann": 1})], SelectionOptions()).groups) == 2
     with pytest.raises(InputError, match="no request that is kept has 2 candidates and another one to learn from"):
         select_from([write_scores(tmp_path / "b.parquet", {"ann": 1}, documents=2)], SelectionOptions())
 
 
 @pytest.mark.parametrize("damage", ["cut", "foreign", "text", "scores", "missing", "nan"])
-def test_a_file_that_holds_no_groups_is_refused(damage: str, tmp_path: Path) -> None:
+def test_a_file_that_holds_no_groups_is_refused(damage, tmp_path):
     path = tmp_path / "g.parquet"
     made = select_from([write_scores(tmp_path / "s.parquet")], SelectionOptions())
     write_groups(made, path)
@@ -217,7 +216,7 @@ def test_a_file_that_holds_no_groups_is_refused(damage: str, tmp_path: Path) -> 
         read_groups(path)
 
 
-def test_the_command_writes_groups_and_a_summary(tmp_path: Path, train: Callable[..., Any]) -> None:
+def test_the_command_writes_groups_and_a_summary(tmp_path, train):
     scores = [write_scores(tmp_path / f"{user}.parquet", {user: 3}) for user in USERS]
     out = tmp_path / "g.parquet"
 
@@ -236,7 +235,7 @@ def test_the_command_writes_groups_and_a_summary(tmp_path: Path, train: Callable
 
 
 @pytest.mark.parametrize("damage", ["cut", "foreign", "groups", "missing", "text", "empty", "folder", "no user"])
-def test_the_command_refuses_scores_that_are_none(damage: str, tmp_path: Path, train: Callable[..., Any]) -> None:
+def test_the_command_refuses_scores_that_are_none(damage, tmp_path, train):
     scores, out = write_scores(tmp_path / "s.parquet"), tmp_path / "g.parquet"
     if damage == "cut":
         scores.write_bytes(scores.read_bytes()[:200])
@@ -263,7 +262,7 @@ def test_the_command_refuses_scores_that_are_none(damage: str, tmp_path: Path, t
     assert not out.exists()
 
 
-def test_an_output_that_cannot_be_written(tmp_path: Path, train: Callable[..., Any]) -> None:
+def test_an_output_that_cannot_be_written(tmp_path, train):
     scores = write_scores(tmp_path / "s.parquet")
 
     for options in ({"out": tmp_path / "no" / "g.parquet"}, {"out": tmp_path / "g.parquet", "json": tmp_path}):
@@ -272,7 +271,7 @@ def test_an_output_that_cannot_be_written(tmp_path: Path, train: Callable[..., A
     assert not (tmp_path / "g.parquet").exists()
 
 
-def test_a_files_groups_are_of_the_examples_that_are_trained_on(tmp_path: Path) -> None:
+def test_a_files_groups_are_of_the_examples_that_are_trained_on(tmp_path):
     """There users carry the corpus's name, candidates stand in another order, and gains are in float32."""
     scores = write_scores(tmp_path / "s.parquet")
     made = select_from([scores], SelectionOptions(share=0.5, negatives=2))

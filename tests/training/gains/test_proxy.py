@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pearl.history.split import TEST, TRAIN
+from pearl.history.partition import TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.history.word_weights import WordWeights
 from training.data.histories import Corpus
@@ -25,7 +24,7 @@ from training.gains.proxy import (
     likenesses,
     unlabelled_examples,
 )
-from training.options import TrainingOptions, TrainingPlan
+from training.run import TrainingOptions, TrainingPlan
 
 
 def example(target: str, *texts: str, request: str = "r") -> Example:
@@ -40,7 +39,7 @@ def weigh(text: str) -> WordWeights:
 KNOWN, NEW = math.log(2 / 1.5), math.log(2 / 0.5)
 
 
-def test_likenesses_by_hand(word_encoder: Any) -> None:
+def test_likenesses_by_hand(word_encoder):
     texts = ("a b c x", "B c, a b", "", "d c b a", "a b a b")
     found = likenesses(example("a b c d", *texts, request="b?"), word_encoder(), weigh("a"))
     # ab bc and abc; bc ab; nothing; nothing; ab once
@@ -53,13 +52,13 @@ def test_likenesses_by_hand(word_encoder: Any) -> None:
     assert found[:, 6].tolist() == [4, 3, 0, 4, 2]
 
 
-def test_only_what_the_auxiliary_model_sees_counts(word_encoder: Any) -> None:
+def test_only_what_the_auxiliary_model_sees_counts(word_encoder):
     late = "x " * (DOCUMENT_WORDS - 1)
     texts = late + "a b", "x " * (DOCUMENT_WORDS - 2) + "a b"
     assert likenesses(example("a b", *texts), word_encoder(), weigh("a"))[:, :2].tolist() == [[0, 0], [1, 0]]
 
 
-def test_the_scale_is_least_squares() -> None:
+def test_the_scale_is_least_squares():
     inputs = np.random.default_rng(0).normal(size=(40, LIKENESSES))
     true = np.arange(LIKENESSES) - 2.0
     scale = ProxyScale.fit(inputs, (inputs @ true - 1.0).astype(np.float32))
@@ -70,13 +69,13 @@ def test_the_scale_is_least_squares() -> None:
     assert labels.dtype == np.float32
 
 
-def test_where_nothing_is_alike_the_scale_is_finite() -> None:
+def test_where_nothing_is_alike_the_scale_is_finite():
     scale = ProxyScale.fit(np.zeros((2, LIKENESSES)), np.array([2.0, 4.0], np.float32))
     assert scale.weights == pytest.approx((0.0,) * LIKENESSES + (3.0,), abs=1e-6)
     assert scale.pearson_r == 0.0
 
 
-def test_each_domain_has_its_own_scale_if_it_has_enough_gains(word_encoder: Any) -> None:
+def test_each_domain_has_its_own_scale_if_it_has_enough_gains(word_encoder):
     """What two texts share is worth ten times as much in one domain, and the third has too few gains to tell."""
     draw = random.Random(0)
 
@@ -113,7 +112,7 @@ def corpus(writings: Any, **options: Any) -> Corpus:
     return Corpus("c", "", found)
 
 
-def test_past_texts_with_what_was_written_before(writings: Callable[..., Any]) -> None:
+def test_past_texts_with_what_was_written_before(writings):
     found = unlabelled_examples(corpus(writings), TEST, BY_USERS, 4, OPTIONS)
     assert [each.user_id for each in found] == ["c:ann"] * 4 + ["c:ben"] * 4
     for each in found:
@@ -124,7 +123,7 @@ def test_past_texts_with_what_was_written_before(writings: Callable[..., Any]) -
     assert [each.request_id for each in again] == [each.request_id for each in found]
 
 
-def test_who_gives_none(writings: Callable[..., Any]) -> None:
+def test_who_gives_none(writings):
     assert unlabelled_examples(corpus(writings, timed=False), TEST, BY_USERS, 4, OPTIONS) == []
     assert unlabelled_examples(corpus(writings, documents=6), TEST, BY_USERS, 4, OPTIONS) == []
     assert len(unlabelled_examples(corpus(writings, documents=7), TEST, BY_USERS, 4, OPTIONS)) == 2

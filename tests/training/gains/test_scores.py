@@ -32,7 +32,7 @@ SCORES = scores(
 
 
 @pytest.mark.parametrize(("normalize", "gains"), [("sum", [-2.0, 0.0, 10.0]), ("mean", [-0.5, 0.0, 2.5])])
-def test_scores_with_their_texts_oldest_first(normalize: str, gains: list[float]) -> None:
+def test_scores_with_their_texts_oldest_first(normalize, gains):
     (example,) = scored_examples(HISTORY, SCORES, normalize)
     assert (example.user_id, example.request_id, example.target) == ("ann", "t", "the target")
     assert example.request == Request("three", 40.0)
@@ -40,7 +40,7 @@ def test_scores_with_their_texts_oldest_first(normalize: str, gains: list[float]
     assert example.gains.tolist() == gains
 
 
-def test_without_times_there_are_none() -> None:
+def test_without_times_there_are_none():
     """Not of the other documents either: nobody knows how long before the target they were written."""
     untimed = [*HISTORY["ann"][:3], Document("t", "the target", None, "three")]
     (example,) = scored_examples({"ann": untimed}, SCORES)
@@ -49,19 +49,19 @@ def test_without_times_there_are_none() -> None:
 
 
 @pytest.mark.parametrize("missing", ["t", "b"])
-def test_scores_of_another_history_are_refused(missing: str) -> None:
+def test_scores_of_another_history_are_refused(missing):
     less = {"ann": [document for document in HISTORY["ann"] if document.id != missing]}
     with pytest.raises(InputError, match=f"name the document '{missing}' of user 'ann'") as caught:
         scored_examples(less, SCORES)
     assert caught.value.code == "other_history"
 
 
-def test_no_scores_are_no_examples() -> None:
+def test_no_scores_are_no_examples():
     assert scored_examples(HISTORY, SCHEMA.empty_table()) == []
 
 
 @pytest.mark.parametrize("untimed", ["a", "x"])
-def test_where_one_text_has_no_time_the_others_are_not_used(untimed: str) -> None:
+def test_where_one_text_has_no_time_the_others_are_not_used(untimed):
     """A user's texts are divided at random then, also for one that is no candidate: times would lie in the future."""
     known = [*HISTORY["ann"], Document("x", "another", 50.0)]
     partly = [replace(each, timestamp=None) if each.id == untimed else each for each in known]
@@ -71,7 +71,7 @@ def test_where_one_text_has_no_time_the_others_are_not_used(untimed: str) -> Non
     assert [document.id for document in example.documents] == ["c", "a", "b"]  # as they were scored
 
 
-def test_it_is_known_how_long_the_target_is() -> None:
+def test_it_is_known_how_long_the_target_is():
     (example,) = scored_examples(HISTORY, SCORES)
     assert example.target_tokens == 4
 
@@ -90,7 +90,7 @@ TINY = {"model": "tiny", "fingerprint": {"folder": "tiny", "content": "a digest"
         ({"model": "../tiny", "dtype": "bfloat16"}, "precision (--choose dtype)"),
     ],
 )
-def test_gains_compare_under_the_same_weights_and_precision(other: dict[str, str], what: str) -> None:
+def test_gains_compare_under_the_same_weights_and_precision(other, what):
     """Wherever the weights lie; they are told by their content."""
     fingerprint: dict[str, Any] = TINY["fingerprint"] | {  # type: ignore[operator]
         name: value for name, value in other.items() if name != "model"
@@ -98,6 +98,6 @@ def test_gains_compare_under_the_same_weights_and_precision(other: dict[str, str
     assert other_model(TINY, {"model": other.get("model", "tiny"), "fingerprint": fingerprint}) == what
 
 
-def test_weights_without_a_digest_are_told_by_their_name() -> None:
+def test_weights_without_a_digest_are_told_by_their_name():
     unknown = {"fingerprint": {"folder": "tiny", "content": ""}}
     assert other_model({"model": "tiny"} | unknown, {"model": "../tiny"} | unknown) == "model"

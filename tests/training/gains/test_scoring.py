@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -22,7 +22,7 @@ import pytest
 import torch
 
 from pearl.errors import InputError
-from pearl.history.split import users_of
+from pearl.history.partition import users_of
 from pearl.records import Document
 from retriever.models.auxiliary import Likelihood, PairGroup
 from retriever.models.load_auxiliary import load_auxiliary
@@ -30,7 +30,7 @@ from retriever.templates import auxiliary_template
 from training.files import alone_in
 from training.gains.scores import SCHEMA, merge_scores, read_scores
 from training.gains.scoring import Pace, Scorer, describe, few_shot_examples, prepared, score_units
-from training.gains.units import GainOptions, ScoringUnit, plan_units, target_texts
+from training.gains.units import GainOptions, ScoringUnit, plan_units, sample_candidates, target_texts
 
 OPTIONS = GainOptions("commit", targets=2, candidates=None, target_tokens=40, document_tokens=60)
 
@@ -60,7 +60,7 @@ def scorer_for(folder: Path, found: dict[str, list[Document]]) -> Scorer:
     )
 
 
-def test_every_pair_is_scored_once_by_equation_1(causal_folder: Path, tmp_path: Path) -> None:
+def test_every_pair_is_scored_once_by_equation_1(causal_folder, tmp_path):
     found = histories()
     units = plan_units(found, OPTIONS)
     model, template = load_auxiliary(str(causal_folder), dtype="float32"), auxiliary_template("commit")
@@ -94,7 +94,7 @@ def test_every_pair_is_scored_once_by_equation_1(causal_folder: Path, tmp_path: 
     assert all(row["log_p_with"] == round(row["log_p_with"], 3) for row in records)
 
 
-def test_work_that_is_done_is_not_done_again(causal_folder: Path, tmp_path: Path) -> None:
+def test_work_that_is_done_is_not_done_again(causal_folder, tmp_path):
     found = histories()
     units = plan_units(found, OPTIONS)
     scorer = scorer_for(causal_folder, found)
@@ -107,7 +107,7 @@ def test_work_that_is_done_is_not_done_again(causal_folder: Path, tmp_path: Path
     assert told == [False, True, True]
 
 
-def test_scores_of_another_model_are_refused(causal_folder: Path, tmp_path: Path) -> None:
+def test_scores_of_another_model_are_refused(causal_folder, tmp_path):
     score_units([], NOTHING_TO_DO, tmp_path, {"model": "a", "options": {"seed": 0}})
 
     with pytest.raises(InputError, match="another model"):
@@ -115,9 +115,7 @@ def test_scores_of_another_model_are_refused(causal_folder: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize(("content", "refused"), [("a digest", False), ("", True)])
-def test_a_model_may_be_named_otherwise_if_it_is_known_by_its_weights(
-    tmp_path: Path, content: str, refused: bool
-) -> None:
+def test_a_model_may_be_named_otherwise_if_it_is_known_by_its_weights(tmp_path, content, refused):
     """As a folder is from another one; a hub's model without a known commit is told by its name alone."""
     described = {"fingerprint": {"folder": "tiny", "content": content}}
     score_units([], NOTHING_TO_DO, tmp_path, described | {"model": "tiny"})
@@ -125,7 +123,7 @@ def test_a_model_may_be_named_otherwise_if_it_is_known_by_its_weights(
         score_units([], NOTHING_TO_DO, tmp_path, described | {"model": "../tiny"})
 
 
-def test_a_damaged_part_is_named(causal_folder: Path, tmp_path: Path) -> None:
+def test_a_damaged_part_is_named(causal_folder, tmp_path):
     found = histories(users=1)
     units = plan_units(found, OPTIONS)
     score_units(units, scorer_for(causal_folder, found), tmp_path, {"model": "a"})
@@ -138,7 +136,7 @@ def test_a_damaged_part_is_named(causal_folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "scores.parquet").exists()
 
 
-def test_a_foreign_parquet_file_is_refused(tmp_path: Path) -> None:
+def test_a_foreign_parquet_file_is_refused(tmp_path):
     import pyarrow as pa
 
     pq.write_table(pa.table({"x": [1]}), tmp_path / "x.parquet")
@@ -147,21 +145,19 @@ def test_a_foreign_parquet_file_is_refused(tmp_path: Path) -> None:
         read_scores(tmp_path / "x.parquet")
 
 
-def test_one_user_with_nothing_before_is_nothing_to_score() -> None:
+def test_one_user_with_nothing_before_is_nothing_to_score():
     with pytest.raises(InputError, match="nothing to score"):
         plan_units({"ann": [Document("a", "text", 1.0, "request")]}, OPTIONS)
 
 
-def test_the_plan_depends_on_histories_and_options_alone() -> None:
+def test_the_plan_depends_on_histories_and_options_alone():
     found = histories()
 
     assert plan_units(found, OPTIONS) == plan_units(dict(reversed(found.items())), OPTIONS)
 
 
 @pytest.mark.slow
-def test_the_command_survives_kill_and_ends_with_every_pair_once(
-    causal_folder: Path, tmp_path: Path, write_lines: Callable[..., Path], train: Callable[..., Any]
-) -> None:
+def test_the_command_survives_kill_and_ends_with_every_pair_once(causal_folder, tmp_path, write_lines, train):
     users = 16
     history = write_lines(lines(histories(users=users, documents=12)))
     out, parts = tmp_path / "scores.parquet", tmp_path / "scores.parts"
@@ -214,7 +210,7 @@ class BrokenModel:
 
 
 @pytest.mark.parametrize("total", [math.nan, math.inf, -math.inf])
-def test_a_likelihood_that_is_not_a_number_is_refused(total: float, tmp_path: Path) -> None:
+def test_a_likelihood_that_is_not_a_number_is_refused(total, tmp_path):
     units = plan_units(histories(users=1), OPTIONS)
     scorer = Scorer(BrokenModel(total), auxiliary_template("commit"), (), OPTIONS)
 
@@ -225,7 +221,7 @@ def test_a_likelihood_that_is_not_a_number_is_refused(total: float, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("request_tokens", "read"), [(10, 10), (0, 800)])
-def test_long_targets_requests_and_documents_are_cut(causal_folder: Path, request_tokens: int, read: int) -> None:
+def test_long_targets_requests_and_documents_are_cut(causal_folder, request_tokens, read):
     long = {"ann": [Document(str(place), "word " * 200, float(place), "ask " * 200) for place in range(2)]}
     long["ann"][1] = replace(long["ann"][1], text="text " * 200)
     options = replace(OPTIONS, targets=1, target_tokens=7, document_tokens=20, request_tokens=request_tokens)
@@ -240,14 +236,14 @@ def test_long_targets_requests_and_documents_are_cut(causal_folder: Path, reques
     assert row["log_p_with"] == pytest.approx(expected.total, rel=1e-4)
 
 
-def test_a_window_that_does_not_hold_the_prompt_is_an_input_error(narrow_folder: Path) -> None:
+def test_a_window_that_does_not_hold_the_prompt_is_an_input_error(narrow_folder):
     found = histories(users=1)
 
     with pytest.raises(InputError, match=r"the window of the model .* holds 64"):
         scorer_for(narrow_folder, found).score(plan_units(found, OPTIONS)[0])
 
 
-def test_a_split_has_its_users_only_and_examples_are_of_the_training_split() -> None:
+def test_a_split_has_its_users_only_and_examples_are_of_the_training_split():
     found = histories(users=30)
     train = set(users_of(found, "train"))
     units = plan_units(found, replace(OPTIONS, split="dev"))
@@ -259,7 +255,7 @@ def test_a_split_has_its_users_only_and_examples_are_of_the_training_split() -> 
     assert few_shot_examples(no_writers, OPTIONS, set())
 
 
-def test_rolling_targets_are_scored_with_what_was_before_each() -> None:
+def test_rolling_targets_are_scored_with_what_was_before_each():
     found = histories(users=1, documents=20)
 
     units = plan_units(found, replace(OPTIONS, partition="rolling", targets=4, least_candidates=5))
@@ -273,9 +269,7 @@ def test_rolling_targets_are_scored_with_what_was_before_each() -> None:
         plan_units(found, replace(OPTIONS, least_candidates=20))
 
 
-def test_one_user_and_an_empty_request(
-    causal_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
-) -> None:
+def test_one_user_and_an_empty_request(causal_folder, tmp_path, train, write_lines):
     found = lines(histories(users=1))
     found[-1]["request"] = "  "  # the most recent text answers nothing, so the two before are the targets
     out = tmp_path / "scores.parquet"
@@ -297,9 +291,7 @@ def test_one_user_and_an_empty_request(
     assert "there is nothing to score" in run.err
 
 
-def test_without_timestamps_the_user_is_told_that_chance_decides(
-    causal_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
-) -> None:
+def test_without_timestamps_the_user_is_told_that_chance_decides(causal_folder, tmp_path, train, write_lines):
     history = write_lines(lines(histories(users=2), timestamp=None))
 
     run = train("score", history=history, out=tmp_path / "s.parquet", aux=causal_folder, choose=["targets=2", "seed=3"])
@@ -309,9 +301,7 @@ def test_without_timestamps_the_user_is_told_that_chance_decides(
     assert "chosen at random, by seed 3." in run.err
 
 
-def test_another_run_with_the_same_scores_is_refused(
-    causal_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
-) -> None:
+def test_another_run_with_the_same_scores_is_refused(causal_folder, tmp_path, train, write_lines):
     history, out = write_lines(lines(histories(users=1))), tmp_path / "s.parquet"
     with alone_in(tmp_path / "s.parts", "out"):
         run = train("score", history=history, out=out, choose="targets=2", aux=causal_folder)
@@ -320,9 +310,7 @@ def test_another_run_with_the_same_scores_is_refused(
     assert not out.exists()
 
 
-def test_parts_of_another_model_are_refused(
-    causal_folder: Path, narrow_folder: Path, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
-) -> None:
+def test_parts_of_another_model_are_refused(causal_folder, narrow_folder, tmp_path, train, write_lines):
     options = {"history": write_lines(lines(histories(users=1))), "out": tmp_path / "s.parquet"}
     full = partial(train, "score", aux=causal_folder, **options)
     assert full(choose=["targets=2", "dtype=float32"]).status == 0
@@ -360,14 +348,7 @@ def test_parts_of_another_model_are_refused(
         ),
     ],
 )
-def test_options_that_cannot_be_used(
-    options: dict[str, Any],
-    complaint: str,
-    tmp_path: Path,
-    train: Any,
-    write_lines: Callable[..., Path],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_options_that_cannot_be_used(options, complaint, tmp_path, train, write_lines, monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     history = write_lines(lines(histories(users=1)))
 
@@ -384,7 +365,7 @@ def texts_of(found: dict[str, list[Document]]) -> set[str]:
 
 
 @pytest.mark.parametrize("split", ["train", None])
-def test_no_target_is_an_example(split: str | None) -> None:
+def test_no_target_is_an_example(split):
     """Also where no user falls into the training split, so that all are scored and drawn from."""
     found = histories(users=12)
     found = {user: found[user] for user in found if (user in users_of(found, "train")) == (split == "train")}
@@ -399,7 +380,7 @@ def test_no_target_is_an_example(split: str | None) -> None:
         assert set(examples) <= texts_of(found) - targets
 
 
-def test_an_example_that_is_no_target_stays() -> None:
+def test_an_example_that_is_no_target_stays():
     found = histories()
     drawn = few_shot_examples(found, OPTIONS, set())
 
@@ -411,7 +392,7 @@ def test_an_example_that_is_no_target_stays() -> None:
     assert few_shot_examples(found, OPTIONS, texts_of(found)) == drawn  # there are no others
 
 
-def test_parts_that_were_scored_with_a_target_as_an_example_are_not_gone_on_with(tmp_path: Path) -> None:
+def test_parts_that_were_scored_with_a_target_as_an_example_are_not_gone_on_with(tmp_path):
     """Earlier versions did so; their folders say nothing of it, and those that did not are gone on with."""
     found, model, template = histories(), BrokenModel(-1.0), auxiliary_template("commit")
     drawn = set(few_shot_examples(found, OPTIONS, set()))
@@ -431,9 +412,7 @@ def test_parts_that_were_scored_with_a_target_as_an_example_are_not_gone_on_with
 
 
 @pytest.mark.parametrize("name", ["folder", "file/scores.parquet"])
-def test_scores_that_cannot_be_written_are_refused_at_once(
-    name: str, tmp_path: Path, train: Any, write_lines: Callable[..., Path]
-) -> None:
+def test_scores_that_cannot_be_written_are_refused_at_once(name, tmp_path, train, write_lines):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     before = sorted(tmp_path.rglob("*"))
@@ -446,7 +425,7 @@ def test_scores_that_cannot_be_written_are_refused_at_once(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_scores_that_are_not_there_are_not_called_damaged(tmp_path: Path) -> None:
+def test_scores_that_are_not_there_are_not_called_damaged(tmp_path):
     with pytest.raises(InputError, match=r"none\.parquet: there is no such file"):
         read_scores(tmp_path / "none.parquet")
 
@@ -469,7 +448,7 @@ def unit_of(name: str, pairs: int) -> ScoringUnit:
     return ScoringUnit(name, "ann", (), ((Document("t", "said"), frozenset(map(str, range(pairs)))),))
 
 
-def test_what_would_take_longer_than_is_left_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_would_take_longer_than_is_left_is_passed_over(tmp_path, monkeypatch):
     """At a second a pair, in 30 seconds: the smallest whole group in any case, then what fits, groups whole."""
     counting = Counting(monkeypatch)
     sizes = {"big-0": 20, "big-1": 20, "mid-0": 8, "small-0": 2, "other-0": 9, "other-1": 9, "last-0": 3}
@@ -482,9 +461,7 @@ def test_what_would_take_longer_than_is_left_is_passed_over(tmp_path: Path, monk
     assert ([unit.name for unit in again], counting.scored) == ([unit.name for unit in found], [])
 
 
-def test_what_another_split_took_says_how_long_the_first_unit_takes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_another_split_took_says_how_long_the_first_unit_takes(tmp_path, monkeypatch):
     """At a second a pair: the test split's first user would take twice the time that is left to measure with."""
     counting, pace = Counting(monkeypatch), Pace()
     score_units([unit_of("train-0", 5)], counting, tmp_path / "train", {}, pace=pace)
@@ -495,10 +472,34 @@ def test_what_another_split_took_says_how_long_the_first_unit_takes(
     assert (pace.pairs, pace.seconds) == (9, 9.0)
 
 
-def test_however_little_time_is_left_the_smallest_unit_is_scored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_however_little_time_is_left_the_smallest_unit_is_scored(tmp_path, monkeypatch):
     counting = Counting(monkeypatch)
     units = [unit_of("a-0", 32), unit_of("a-1", 3), unit_of("b-0", 7)]
     score_units(units, counting, tmp_path, {}, pace=Pace(lambda: 0.0, 1))
     assert counting.scored == ["b-0"]  # whole, which a part of the other group is not
+
+
+def document(number: int, text: str | None = None) -> Document:
+    return Document(f"d{number:02d}", text or f"text {number}", float(number), "say it")
+
+
+def ids(documents: object) -> list[str]:
+    return [each.id for each in documents]  # type: ignore[attr-defined]
+
+
+def test_a_sample_holds_the_best_the_latest_and_others():
+    candidates = [document(number, "spoke wheel" if number == 3 else None) for number in range(30)]
+
+    found = sample_candidates("the spoke of a wheel", candidates, 9, seed="a")
+
+    assert len(found) == 9
+    assert {"d03", "d27", "d28", "d29"} <= set(ids(found))
+    assert ids(found) == sorted(ids(found))
+    assert found == sample_candidates("the spoke of a wheel", candidates, 9, seed="a")
+
+
+def test_few_candidates_are_all_taken():
+    candidates = [document(number) for number in range(5)]
+
+    assert sample_candidates("x", candidates, 9, seed="a") == candidates
+    assert sample_candidates("x", candidates * 4, None, seed="a") == candidates * 4

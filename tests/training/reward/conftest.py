@@ -21,7 +21,7 @@ def versions(number: int) -> tuple[str, str]:
 
 
 @pytest.fixture
-def scored_file(tmp_path: Path) -> Callable[..., Path]:
+def scored_file(tmp_path) -> Callable[..., Path]:
     """Paragraphs with scores: each in a plain version, which has more, and in an ornate one."""
 
     def write(paragraphs: int = 24, name: str = "scored.jsonl", more: tuple[dict[str, object], ...] = ()) -> Path:

@@ -42,7 +42,7 @@ def network(chosen: RewardOptions) -> tuple[RewardNetwork, RewardMaterial]:
     return RewardNetwork(KeptVectors(vectors), HeadNetwork(chosen.head, vectors, chosen.seed), chosen), material
 
 
-def test_the_losses_by_hand(tmp_path: Path) -> None:
+def test_the_losses_by_hand(tmp_path):
     chosen = options(tmp_path, weight=0.25, penalty=0.5)
     made, _ = network(chosen)
     made.reader = KeptVectors(np.array([[1, 0], [0, 0]], np.float32))
@@ -59,7 +59,7 @@ def test_the_losses_by_hand(tmp_path: Path) -> None:
     assert made.loss([ShownPair(1, 0, False)]).item() == pytest.approx(crossed.item(), abs=1e-5)
 
 
-def test_the_code_adds_up_the_means_of_both_kinds(tmp_path: Path) -> None:
+def test_the_code_adds_up_the_means_of_both_kinds(tmp_path):
     items = [ScoredText(0, 7.0), ScoredText(1, 4.0), ScoredText(2, 5.0), ShownPair(0, 1, True)]
     by_item, _ = network(options(tmp_path, weight=0.25))
     by_kind, _ = network(options(tmp_path, weight=0.25, average="kinds"))
@@ -73,7 +73,7 @@ def test_the_code_adds_up_the_means_of_both_kinds(tmp_path: Path) -> None:
     assert report["dev_losses"] == [pytest.approx(by_kind.loss(items).item(), abs=1e-5)]  # over all batches
 
 
-def test_the_codes_head_is_half_as_wide_with_dropout() -> None:
+def test_the_codes_head_is_half_as_wide_with_dropout():
     head = HeadNetwork("mlp", np.random.default_rng(0).normal(size=(9, 8)), seed=0)
     assert head.inner.shape == (4, 8)
     vectors = torch.ones(1, 8)
@@ -84,7 +84,7 @@ def test_the_codes_head_is_half_as_wide_with_dropout() -> None:
     assert head.worth(vectors).item() == pytest.approx(head.head().logits(vectors.numpy())[0] / softplus, abs=1e-5)
 
 
-def test_the_cosine_is_cut_as_published() -> None:
+def test_the_cosine_is_cut_as_published():
     vectors = torch.tensor([[1.0, 0, 1, 0], [1, 0, -1, 0], [3, 4, 4, 3]], requires_grad=True)
     found = cosine_losses(vectors, torch.tensor([True, False, True]))
     # cosines of 1 and -1, which is cut to 1e-7, and 24 / 25
@@ -94,14 +94,14 @@ def test_the_cosine_is_cut_as_published() -> None:
     assert torch.isfinite(vectors.grad).all()
 
 
-def test_the_cosine_sees_each_pair_in_both_orders() -> None:
+def test_the_cosine_sees_each_pair_in_both_orders():
     material = RewardMaterial(("a", "b"), (0, 0), (), (PreferencePair(0, 1),))
     assert items_of(material, "cosine") == [ShownPair(0, 1, True), ShownPair(1, 0, False)]
     assert items_of(material, "scores") == [ShownPair(0, 1, True)]
 
 
 @pytest.mark.parametrize("head", ["linear", "mlp"])
-def test_it_learns_which_is_better_and_by_how_much(tmp_path: Path, head: str) -> None:
+def test_it_learns_which_is_better_and_by_how_much(tmp_path, head):
     chosen = options(tmp_path, head=head, epochs=12, penalty=0.0, batch=16, rate=0.1)
     made, material = network(chosen)
     items = items_of(material, "scores")
@@ -113,7 +113,7 @@ def test_it_learns_which_is_better_and_by_how_much(tmp_path: Path, head: str) ->
     assert np.mean([found[pair.better] > found[pair.worse] for pair in material.pairs]) > 0.9
 
 
-def test_an_interrupted_training_goes_on_as_it_would_have(tmp_path: Path) -> None:
+def test_an_interrupted_training_goes_on_as_it_would_have(tmp_path):
     chosen = options(tmp_path, patience=100)
     whole, material = network(chosen)
     items = items_of(material, "scores")
@@ -138,7 +138,7 @@ def test_an_interrupted_training_goes_on_as_it_would_have(tmp_path: Path) -> Non
     assert torch.equal(again.head.outer, whole.head.outer)
 
 
-def test_it_stops_when_dev_no_longer_gains_or_time_is_up(tmp_path: Path) -> None:
+def test_it_stops_when_dev_no_longer_gains_or_time_is_up(tmp_path):
     chosen = options(tmp_path, patience=2, epochs=50, rate=1e-8)
     made, material = network(chosen)
     items = items_of(material, "scores")
@@ -149,9 +149,7 @@ def test_it_stops_when_dev_no_longer_gains_or_time_is_up(tmp_path: Path) -> None
     assert (report["epochs"], report["steps"], report["whole"]) == (0, 0, False)
 
 
-def test_time_that_is_up_within_an_epoch_keeps_what_was_learned(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_time_that_is_up_within_an_epoch_keeps_what_was_learned(tmp_path, monkeypatch):
     chosen = options(tmp_path, epochs=5, rate=0.1)
     made, material = network(chosen)
     items = items_of(material, "scores")
@@ -165,7 +163,7 @@ def test_time_that_is_up_within_an_epoch_keeps_what_was_learned(
     assert len(report["dev_losses"]) == 3
 
 
-def test_the_codes_rate_rises_and_falls(tmp_path: Path) -> None:
+def test_the_codes_rate_rises_and_falls(tmp_path):
     chosen = options(tmp_path, schedule=values_of(RewardConfig, CODE)["schedule"], epochs=5)
     shares = [rate_share(chosen, step, 20) for step in range(100)]  # two steps are a tenth of an epoch
     assert shares[:4] == pytest.approx([0, 0.5, 1, 97 / 98])
@@ -176,9 +174,7 @@ def test_the_codes_rate_rises_and_falls(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("preset", "norms"), [(CODE, []), (PAPER, [1.0] * 5)])
-def test_a_step_is_as_published(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preset: str, norms: list[float]
-) -> None:
+def test_a_step_is_as_published(tmp_path, monkeypatch, preset, norms):
     values = {name: values_of(RewardConfig, preset)[name] for name in ("schedule", "clip", "rate")}
     chosen = options(tmp_path, epochs=1, batch=12, **values)
     made, material = network(chosen)
@@ -195,9 +191,7 @@ def test_a_step_is_as_published(
     assert rates == pytest.approx([1e-5 * share for share in ((1, 0.8, 0.6, 0.4, 0.2) if preset == CODE else [1] * 5)])
 
 
-def test_the_code_looks_at_dev_within_an_epoch_and_keeps_the_best(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_code_looks_at_dev_within_an_epoch_and_keeps_the_best(tmp_path, monkeypatch):
     looks: list[float] = []
     made, material = network(options(tmp_path))
     items = items_of(material, "scores")
@@ -213,7 +207,7 @@ def test_the_code_looks_at_dev_within_an_epoch_and_keeps_the_best(
     assert kept == [1, 2, 2, 3, 5]  # before, the best and the state after each epoch, and the best within the second
 
 
-def test_logits_of_pairs_alone_are_put_on_the_scale(tmp_path: Path) -> None:
+def test_logits_of_pairs_alone_are_put_on_the_scale(tmp_path):
     made, material = network(options(tmp_path))
     with torch.no_grad():
         made.head.outer.copy_(torch.tensor([30.0, 0.0]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import orjson
@@ -10,10 +9,8 @@ import pytest
 
 from pearl.errors import InputError
 from tests.training.reward.conftest import versions
-from training.reward.config import KEPT, MEAN
-from training.reward.material import PR, P, R, RewardMaterial, read_material
-
-ScoredFile = Callable[..., Path]
+from training.reward.config import BOTH, CUT, KEPT, MEAN, WHOLE
+from training.reward.material import PR, P, R, RewardMaterial, of_lengths, read_material
 
 
 def pair(one: str, other: str, preferred: object = "1") -> dict[str, object]:
@@ -25,7 +22,7 @@ def written(path: Path, *records: dict[str, object]) -> Path:
     return path
 
 
-def test_versions_of_a_paragraph_with_different_scores_are_pairs(scored_file: ScoredFile) -> None:
+def test_versions_of_a_paragraph_with_different_scores_are_pairs(scored_file):
     found = read_material([scored_file(4)], (), MEAN)
     assert len(found.scored) == 8
     assert {(found.texts[each.better], found.texts[each.worse]) for each in found.pairs} == {
@@ -34,7 +31,7 @@ def test_versions_of_a_paragraph_with_different_scores_are_pairs(scored_file: Sc
     assert found.notes == ()
 
 
-def test_a_paragraph_twice_with_two_scores(scored_file: ScoredFile) -> None:
+def test_a_paragraph_twice_with_two_scores(scored_file):
     text = versions(0)[0]  # 7 points
     data = scored_file(3, more=({"paragraph": text, "score": 2},))
 
@@ -49,7 +46,7 @@ def test_a_paragraph_twice_with_two_scores(scored_file: ScoredFile) -> None:
         assert notes == (f"1 paragraph with different scores, {how}: {data}:1, {data}:7",)
 
 
-def test_pairs_that_contradict_each_other_are_left_out_and_named(scored_file: ScoredFile, tmp_path: Path) -> None:
+def test_pairs_that_contradict_each_other_are_left_out_and_named(scored_file, tmp_path):
     plain, ornate = versions(0)
     other, _ = versions(30)
     data = written(
@@ -60,7 +57,7 @@ def test_pairs_that_contradict_each_other_are_left_out_and_named(scored_file: Sc
     assert len(found.pairs) == 1
 
 
-def test_a_pair_counts_more_than_the_scores_of_its_texts(scored_file: ScoredFile, tmp_path: Path) -> None:
+def test_a_pair_counts_more_than_the_scores_of_its_texts(scored_file, tmp_path):
     plain, ornate = versions(0)  # the plain one has the better score
     data = written(tmp_path / "pairs.jsonl", pair(plain, ornate, "2"))
     found = read_material([scored_file(2), data], (), MEAN)
@@ -68,7 +65,7 @@ def test_a_pair_counts_more_than_the_scores_of_its_texts(scored_file: ScoredFile
     assert chosen == [(ornate, plain), versions(1)]
 
 
-def test_pairs_are_read_as_they_are(tmp_path: Path) -> None:
+def test_pairs_are_read_as_they_are(tmp_path):
     plain, ornate = versions(1)
     data = written(tmp_path / "pairs.jsonl", pair(ornate, plain, "2"), pair(plain, ornate, 1))
     found = read_material([data], (), MEAN)
@@ -78,14 +75,14 @@ def test_pairs_are_read_as_they_are(tmp_path: Path) -> None:
     assert found.of_variant(P) == found
 
 
-def test_scores_off_the_scale_are_named_when_none_is_left(tmp_path: Path) -> None:
+def test_scores_off_the_scale_are_named_when_none_is_left(tmp_path):
     data = written(tmp_path / "pairs.jsonl", pair("One text.", "Another text."), {"paragraph": "A third.", "score": 12})
     found = read_material([data], (), MEAN)
     with pytest.raises(InputError, match=r"try P; left out: 1 of 2 records, scores outside 1 to 10: .*pairs\.jsonl:2"):
         found.of_variant(R)
 
 
-def test_variants_learn_from_their_own(scored_file: ScoredFile, tmp_path: Path) -> None:
+def test_variants_learn_from_their_own(scored_file, tmp_path):
     found = read_material([scored_file(4)], (), MEAN)
     assert (len(found.of_variant(P).scored), len(found.of_variant(P).pairs)) == (0, 4)
     assert (len(found.of_variant(R).scored), len(found.of_variant(R).pairs)) == (8, 0)
@@ -95,9 +92,7 @@ def test_variants_learn_from_their_own(scored_file: ScoredFile, tmp_path: Path) 
         read_material([lone], (), MEAN).of_variant(PR)
 
 
-def test_scores_off_the_scale_and_pairs_of_one_text_are_left_out_and_named(
-    scored_file: ScoredFile, tmp_path: Path
-) -> None:
+def test_scores_off_the_scale_and_pairs_of_one_text_are_left_out_and_named(scored_file, tmp_path):
     scored = scored_file(
         2, more=({"paragraph": "Off the scale.", "score": 0}, {"paragraph": "So is this.", "score": 11})
     )
@@ -110,7 +105,7 @@ def test_scores_off_the_scale_and_pairs_of_one_text_are_left_out_and_named(
     assert len(found.texts) == 4
 
 
-def test_a_paragraph_of_the_test_is_named_and_not_trained_on(scored_file: ScoredFile, tmp_path: Path) -> None:
+def test_a_paragraph_of_the_test_is_named_and_not_trained_on(scored_file, tmp_path):
     plain, _ = versions(2)
     tested = written(tmp_path / "test.jsonl", pair(plain + " It was edited later.", "Something else entirely."))
     data = scored_file(4)
@@ -125,7 +120,7 @@ def test_a_paragraph_of_the_test_is_named_and_not_trained_on(scored_file: Scored
         read_material([data], [data], MEAN)
 
 
-def test_an_error_says_why_nothing_is_left(tmp_path: Path) -> None:
+def test_an_error_says_why_nothing_is_left(tmp_path):
     percent = written(tmp_path / "percent.json", {"paragraph": "The sea was grey.", "score": 80})
     with pytest.raises(InputError, match=r"nothing is left .*: left out: 1 of 1 record, scores outside 1 to 10: "):
         read_material([percent], [], MEAN)
@@ -142,7 +137,7 @@ def test_an_error_says_why_nothing_is_left(tmp_path: Path) -> None:
         (pair("Fine.", "Finer.", "3"), "reference_preference must be '1' or '2'"),
     ],
 )
-def test_bad_records_are_named_with_file_line_and_field(tmp_path: Path, record: dict[str, object], said: str) -> None:
+def test_bad_records_are_named_with_file_line_and_field(tmp_path, record, said):
     data = written(tmp_path / "bad.jsonl", pair("Good.", "Better.", "2"), record)
     with pytest.raises(InputError) as caught:
         read_material([data], (), MEAN)
@@ -152,7 +147,7 @@ def test_bad_records_are_named_with_file_line_and_field(tmp_path: Path, record: 
     assert caught.value.exit_status == 2
 
 
-def test_versions_of_a_paragraph_stay_on_one_side_of_the_split(scored_file: ScoredFile) -> None:
+def test_versions_of_a_paragraph_stay_on_one_side_of_the_split(scored_file):
     found = read_material([scored_file(20)], (), MEAN)
     train, dev = found.split(0.25, seed=3)
     assert (len(train.pairs), len(dev.pairs)) == (15, 5)
@@ -163,7 +158,19 @@ def test_versions_of_a_paragraph_stay_on_one_side_of_the_split(scored_file: Scor
     assert found.split(0.25, seed=4) != (train, dev)
 
 
-def test_too_little_to_split(scored_file: ScoredFile) -> None:
+def test_too_little_to_split(scored_file):
     found: RewardMaterial = read_material([scored_file(2)], (), MEAN)
     with pytest.raises(InputError, match="2 underlying paragraphs are too few to split"):
         found.split(0.1, seed=0)
+
+
+BETTER = "The kettle sang. He put one cup back."
+WORSE = "A deep longing washed over him. Golden light filled it. The kettle whispered on and on into the night."
+PAIRS = [(BETTER, WORSE), (WORSE, BETTER), ("It rained.", "It rained. Nothing happened that day.")]
+CUT_PAIRS = [(BETTER, "A deep longing washed over him."), ("A deep longing washed over him.", BETTER)]
+
+
+@pytest.mark.parametrize(("lengths", "left"), [(WHOLE, PAIRS), (CUT, CUT_PAIRS), (BOTH, [*PAIRS, *CUT_PAIRS])])
+def test_the_longer_text_ends_where_the_other_does(lengths, left):
+    """The pair that only the cut sentences told apart is left out."""
+    assert of_lengths(PAIRS, lengths) == left

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,8 @@ from safetensors.torch import load_file, save_file
 from retriever.reward.model import RewardModel
 from tests.training.reward.conftest import versions
 
-Train = Callable[..., Any]
-ScoredFile = Callable[..., Path]
 
-
-def test_all_variants_and_presets(train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path) -> None:
+def test_all_variants_and_presets(train, scored_file, bert_folder, tmp_path):
     data = scored_file(12)
     plain, ornate = versions(1)
     common = ("--data", str(data), "--choose", f"base={bert_folder}", "--choose", "dev_share=0.25", "--json", "-")
@@ -54,8 +50,8 @@ def test_all_variants_and_presets(train: Train, scored_file: ScoredFile, bert_fo
 
 
 def test_a_training_killed_at_its_last_step_goes_on_and_has_its_figures(
-    train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    train, scored_file, bert_folder, tmp_path, monkeypatch
+):
     out, work = tmp_path / "model", tmp_path / "work"
     chosen = ("--choose", f"base={bert_folder}", "--choose", "epochs=3")
     common = ("--data", str(scored_file(12)), *chosen, "--choose", "dev_share=0.25")
@@ -71,9 +67,7 @@ def test_a_training_killed_at_its_last_step_goes_on_and_has_its_figures(
     assert not list(work.glob("*checkpoint*"))
 
 
-def test_a_verdict_that_depends_on_the_order_alone_is_right_half_the_time(
-    train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path
-) -> None:
+def test_a_verdict_that_depends_on_the_order_alone_is_right_half_the_time(train, scored_file, bert_folder, tmp_path):
     """A pair's texts are so alike to an encoder which has learned nothing that their cosine prefers whichever is
     first."""
     out = tmp_path / "model"
@@ -85,9 +79,7 @@ def test_a_verdict_that_depends_on_the_order_alone_is_right_half_the_time(
     assert (figures["dev_pairs"], figures["dev_accuracy"]["value"]) == (3, 0.5)
 
 
-def test_a_model_below_a_trivial_rule_on_pairs_of_another_kind_may_not_ship(
-    train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path
-) -> None:
+def test_a_model_below_a_trivial_rule_on_pairs_of_another_kind_may_not_ship(train, scored_file, bert_folder, tmp_path):
     """Its data teach that the plain version is the better one. Of the other kinds it is better, too; or the longer
     text, here the ornate one, is; or nobody asked."""
     chosen = ("--choose", f"base={bert_folder}", "--choose", "epochs=30")
@@ -113,9 +105,7 @@ def test_a_model_below_a_trivial_rule_on_pairs_of_another_kind_may_not_ship(
     assert kind["all_pairs"]["baselines"] == {"shorter": 0.0, "longer": 1.0, "first": 0.5}
 
 
-def test_what_it_is_held_against_is_not_learned_from(
-    train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path
-) -> None:
+def test_what_it_is_held_against_is_not_learned_from(train, scored_file, bert_folder, tmp_path):
     other = _pairs_file(tmp_path / "other.jsonl", [versions(number) for number in (0, 1)])
     chosen = ("--choose", f"base={bert_folder}", "--choose", "epochs=1")
     common = ("--data", str(scored_file(12)), *chosen, "--choose", "dev_share=0.25")
@@ -124,9 +114,7 @@ def test_what_it_is_held_against_is_not_learned_from(
     assert "left out: 4 records whose paragraph stands in --test or --other-kind" in trained["training"]["notes"][0]
 
 
-def test_a_file_without_pairs_is_refused_before_anything_is_trained(
-    train: Train, scored_file: ScoredFile, bert_folder: Path, tmp_path: Path
-) -> None:
+def test_a_file_without_pairs_is_refused_before_anything_is_trained(train, scored_file, bert_folder, tmp_path):
     scored = scored_file(4, "other.jsonl")
     asked = ("--data", str(scored_file(12)), "--choose", f"base={bert_folder}", "--other-kind", str(scored))
     result = train("reward", *asked, "--out", str(tmp_path / "out"))
@@ -171,15 +159,7 @@ def _killed(*_: Any) -> None:
         (("--choose", "base=nowhere/at-all"), "The base 'nowhere/at-all' cannot be loaded"),
     ],
 )
-def test_what_cannot_be_trained(
-    train: Train,
-    scored_file: ScoredFile,
-    bert_folder: Path,
-    tmp_path: Path,
-    options: tuple[str, ...],
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_cannot_be_trained(train, scored_file, bert_folder, tmp_path, options, said, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     base = () if any(option.startswith("base=") for option in options) else ("--choose", f"base={bert_folder}")
     result = train("reward", "--data", str(scored_file(4)), *base, *options, "--out", str(tmp_path / "out"))
@@ -188,9 +168,7 @@ def test_what_cannot_be_trained(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_base_with_a_decoder_is_refused(
-    train: Train, scored_file: ScoredFile, seq2seq_folder: Path, tmp_path: Path
-) -> None:
+def test_a_base_with_a_decoder_is_refused(train, scored_file, seq2seq_folder, tmp_path):
     out = tmp_path / "out"
     result = train("reward", "--data", str(scored_file(4)), "--choose", f"base={seq2seq_folder}", "--out", str(out))
     assert (result.status, result.out) == (2, "")
@@ -213,7 +191,7 @@ assert list(map(source_digest, names)) == ["a" * 40, "b" * 40]
 
 
 @pytest.mark.slow
-def test_vectors_of_one_hub_model_are_not_taken_for_anothers(bert_folder: Path, tmp_path: Path) -> None:
+def test_vectors_of_one_hub_model_are_not_taken_for_anothers(bert_folder, tmp_path):
     """They are known by their commits, in a cache like the hub's."""
     for name, commit in (("one", "a" * 40), ("two", "b" * 40)):
         model = tmp_path / "hub" / f"models--org--{name}"

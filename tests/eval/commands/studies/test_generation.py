@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pearl.history.split import SPLITS, split_of
+from pearl.history.partition import SPLITS, split_of
 from pearl.settings import load_settings
 
 DOCUMENTS = [
