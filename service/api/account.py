@@ -15,7 +15,7 @@ from service.api.dependencies import Caller, ServicesDep
 from service.api.idempotency import IdempotencyKey, once
 from service.histories.export import export_pieces
 from service.process.temporary import temporary_full
-from service.process.threads import in_thread, in_writing_thread
+from service.process.threads import in_thread, writes
 from service.services import Services
 from service.store import users
 from service.store.idempotency import StoredResponse
@@ -108,14 +108,11 @@ def _write_export(services: Services, user: User) -> IO[bytes]:
 
 
 @router.delete("/me", status_code=204, responses=ANSWERS, summary="Delete yourself and everything of yours")
-async def delete_me(services: ServicesDep, caller: Caller) -> Response:
+@writes
+def delete_me(services: ServicesDep, caller: Caller) -> Response:
     """History, voices, embeddings, drafts, feedback, jobs and keys, for good, on SQLite from the files of the database
     too; PostgreSQL writes over the freed space later."""
-    return deletion_answer(await in_writing_thread(_delete, services, caller.user.id))
-
-
-def _delete(services: Services, user_id: int) -> bool:
     with services.database.write(deletes=True) as connection:
-        users.remove(connection, user_id)
-        forget_replies(services.settings.home, user_id)  # if this fails the user stays: no one could ask again
-    return services.forget_deleted(user_id)
+        users.remove(connection, caller.user.id)
+        forget_replies(services.settings.home, caller.user.id)  # if this fails the user stays: no one could ask again
+    return deletion_answer(services.forget_deleted(caller.user.id))

@@ -29,10 +29,8 @@ from service.api.streaming import DONE, EventStream, event
 from service.drafting.drafter import Delta, Ended, Event, Finished, Retrieved
 from service.drafting.variants import MOST
 from service.process.metrics import Metrics
-from service.process.threads import in_thread
-from service.services import Services
 from service.store import voices
-from service.store.voices import WHOLE_HISTORY, Voice
+from service.store.voices import WHOLE_HISTORY
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
 
@@ -138,7 +136,7 @@ Cursor = Annotated[Name | None, Query(description="Id at which Anthropic's clien
 
 
 @router.get("/models", summary="List models: each voice is one")
-async def list_models(
+def list_models(
     services: ServicesDep,
     caller: Caller,
     limit: Annotated[int, Query(ge=1, le=1000, description="Number per page, for Anthropic's clients.")] = 20,
@@ -147,7 +145,8 @@ async def list_models(
     anthropic_version: AnthropicVersion = None,
 ) -> dict[str, Any]:
     """All at once, as OpenAI's API lists them; with `anthropic-version` a page, as Anthropic's does."""
-    listed = await in_thread(_voices, services, caller.user.id)
+    with services.database.read() as connection:
+        listed = voices.list_all(connection, caller.user.id)
     named = [(voice.name, voice.created_at) for voice in listed if voice.name != WHOLE_HISTORY]
     models = [(WHOLE_HISTORY, 0.0), *named]
     if anthropic_version is None:
@@ -168,19 +167,14 @@ async def list_models(
     }
 
 
-def _voices(services: Services, user_id: int) -> list[Voice]:
-    with services.database.read() as connection:
-        return voices.list_all(connection, user_id)
-
-
 @router.get("/models/{id:path}", summary="Get a model")
-async def get_model(
+def get_model(
     services: ServicesDep,
     caller: Caller,
     id: Annotated[Name, Path(description="The model's id.", examples=["email"])],
     anthropic_version: AnthropicVersion = None,
 ) -> dict[str, Any]:
-    voice = await in_thread(calls.voice_of_model, services, caller.user.id, id)
+    voice = calls.voice_of_model(services, caller.user.id, id)
     created = 0.0 if voice is None else voice.created_at
     return _model(id, created, caller.user.name) if anthropic_version is None else _info(id, created)
 

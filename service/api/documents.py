@@ -29,8 +29,7 @@ from service.api.fields import (
     Timestamp,
 )
 from service.api.idempotency import IdempotencyKey, once
-from service.process.threads import in_thread, in_writing_thread
-from service.services import Services
+from service.process.threads import writes
 from service.store import apart, documents, feedback, imports, voices
 from service.store.documents import Addition, AddOutcome
 from service.store.idempotency import StoredResponse
@@ -253,7 +252,7 @@ def _add(connection: Connection, additions: list[Addition]) -> StoredResponse:
 
 
 @router.get("", summary="List your documents")
-async def list_documents(
+def list_documents(
     services: ServicesDep,
     caller: Caller,
     limit: Annotated[int, Query(ge=1, le=1000, description="Number per page.")] = 20,
@@ -268,14 +267,10 @@ async def list_documents(
     ] = None,
     set_apart: Annotated[bool, Query(description="List only documents from which drafts do not learn.")] = False,
 ) -> DocumentPage:
-    wanted = PageQuery(limit, after, order == "desc", query)
-    return await in_thread(_page, services, caller.user.id, wanted, voice, set_apart)
-
-
-def _page(services: Services, user_id: int, wanted: PageQuery, voice: str | None, only_apart: bool) -> DocumentPage:
+    wanted, user_id = PageQuery(limit, after, order == "desc", query), caller.user.id
     with services.database.read() as connection:
         chosen = voices.chosen_there(connection, user_id, voice)
-        page = documents.page(connection, user_id, wanted, chosen, only_apart=only_apart)
+        page = documents.page(connection, user_id, wanted, chosen, only_apart=set_apart)
         return DocumentPage.of(_marked(connection, user_id, page.documents), page.has_more)
 
 
@@ -298,7 +293,8 @@ class BulkDeletion(BaseModel):
     summary="Delete the documents of a voice or of an import",
     responses={202: {"model": BulkDeletion, "description": "Deleted; the files are still to be overwritten."}},
 )
-async def delete_documents(
+@writes
+def delete_documents(
     services: ServicesDep,
     caller: Caller,
     response: Response,
@@ -316,37 +312,27 @@ async def delete_documents(
             param="voice",
             code="missing_parameter",
         )
-    undone, erased = await in_writing_thread(_delete_all, services, caller.user.id, voice, import_id)
+    with services.database.write(deletes=True) as connection:
+        if import_id is not None:
+            undone = imports.undo(connection, caller.user.id, import_id)
+        else:
+            voices.get(connection, caller.user.id, str(voice))
+            removed = documents.remove_all(connection, caller.user.id, documents_table.c.voice == voice)
+            undone = imports.Undone(removed, kept=0)
+    erased = services.forget_deleted(caller.user.id)
     response.status_code = 200 if erased else 202
     return BulkDeletion(
         object="deletion", deleted=undone.removed, kept=undone.kept, status="deleted" if erased else "erasing"
     )
 
 
-def _delete_all(
-    services: Services, user_id: int, voice: str | None, import_id: str | None
-) -> tuple[imports.Undone, bool]:
-    with services.database.write(deletes=True) as connection:
-        if import_id is not None:
-            undone = imports.undo(connection, user_id, import_id)
-        else:
-            voices.get(connection, user_id, str(voice))
-            removed = documents.remove_all(connection, user_id, documents_table.c.voice == voice)
-            undone = imports.Undone(removed, kept=0)
-    return undone, services.forget_deleted(user_id)
-
-
 DocumentId = Annotated[Name, Path(description="The document's id.", examples=["mail-2041"])]
 
 
 @router.get("/{id:path}", summary="Get a document")
-async def get_document(services: ServicesDep, caller: Caller, id: DocumentId) -> DocumentOut:
-    return await in_thread(_get, services, caller.user.id, id)
-
-
-def _get(services: Services, user_id: int, document_id: str) -> DocumentOut:
+def get_document(services: ServicesDep, caller: Caller, id: DocumentId) -> DocumentOut:
     with services.database.read() as connection:
-        return _marked(connection, user_id, [documents.get(connection, user_id, document_id)])[0]
+        return _marked(connection, caller.user.id, [documents.get(connection, caller.user.id, id)])[0]
 
 
 class DocumentChange(KnownFields):
@@ -369,33 +355,28 @@ class DocumentChange(KnownFields):
 
 
 @router.patch("/{id:path}", summary="Move a document to another voice, or say whether it is yours")
-async def change_document(services: ServicesDep, caller: Caller, id: DocumentId, body: DocumentChange) -> DocumentOut:
+@writes
+def change_document(services: ServicesDep, caller: Caller, id: DocumentId, body: DocumentChange) -> DocumentOut:
     """The voice stays what you made it when the document is imported again. A new voice is made."""
     if "voice" not in body.model_fields_set and body.mine is None:
         raise InputError("Say what to change: 'voice' or 'mine'.", param="voice", code="missing_field")
-    return await in_writing_thread(_change, services, caller.user.id, id, body)
-
-
-def _change(services: Services, user_id: int, document_id: str, body: DocumentChange) -> DocumentOut:
+    user_id = caller.user.id
     with services.database.write() as connection:
         if body.mine is not None:
-            documents.claim(connection, user_id, document_id, mine=body.mine)
+            documents.claim(connection, user_id, id, mine=body.mine)
         if "voice" in body.model_fields_set:
-            documents.change_voice(connection, user_id, document_id, body.voice)
-        return _marked(connection, user_id, [documents.get(connection, user_id, document_id)])[0]
+            documents.change_voice(connection, user_id, id, body.voice)
+        return _marked(connection, user_id, [documents.get(connection, user_id, id)])[0]
 
 
 @router.delete("/{id:path}", status_code=204, responses=ANSWERS, summary="Delete a document")
-async def delete_document(services: ServicesDep, caller: Caller, id: DocumentId) -> Response:
+@writes
+def delete_document(services: ServicesDep, caller: Caller, id: DocumentId) -> Response:
     """Delete the document, its embedding and the draft it was sent from for good, on SQLite from the files of the
     database too; PostgreSQL writes over the freed space later."""
-    return deletion_answer(await in_writing_thread(_delete, services, caller.user.id, id))
-
-
-def _delete(services: Services, user_id: int, document_id: str) -> bool:
     with services.database.write(deletes=True) as connection:
-        documents.remove(connection, user_id, document_id)
-    return services.forget_deleted(user_id)
+        documents.remove(connection, caller.user.id, id)
+    return deletion_answer(services.forget_deleted(caller.user.id))
 
 
 def _marked(connection: Connection, user_id: int, listed: list[Document]) -> list[DocumentOut]:

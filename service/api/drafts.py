@@ -30,7 +30,7 @@ from service.drafting.variants import MOST
 from service.process.metrics import Metrics
 from service.process.model_watch import Spending, counted
 from service.process.rate_limits import RateLimited
-from service.process.threads import in_thread, in_writing_thread
+from service.process.threads import in_writing_thread
 from service.services import Services
 from service.store import drafts
 from service.store.idempotency import StoredResponse
@@ -268,7 +268,7 @@ class DraftPageOut(EntryPage[RecordedDraftOut]):
 
 
 @router.get("", summary="List your drafts", response_model=DraftPageOut)
-async def list_drafts(
+def list_drafts(
     services: ServicesDep,
     caller: Caller,
     limit: Annotated[int, Query(ge=1, le=100, description="Number per page.")] = 20,
@@ -283,13 +283,9 @@ async def list_drafts(
     ] = None,
 ) -> DraftPageOut:
     """List drafts in the form of `POST /v1/drafts`, with their requests."""
-    return await in_thread(_page, services, caller.user.id, PageQuery(limit, after, order == "desc", query))
-
-
-def _page(services: Services, user_id: int, wanted: PageQuery) -> DraftPageOut:
     with services.database.read() as connection:
-        page = drafts.page(connection, user_id, wanted)
-        texts = drafts.evidence_texts(connection, user_id, page.drafts, EXCERPT + 1)
+        page = drafts.page(connection, caller.user.id, PageQuery(limit, after, order == "desc", query))
+        texts = drafts.evidence_texts(connection, caller.user.id, page.drafts, EXCERPT + 1)
     return DraftPageOut.of([RecordedDraftOut.of_record(draft, texts) for draft in page.drafts], page.has_more)
 
 
@@ -297,11 +293,8 @@ DraftId = Annotated[Name, Path(description="The draft's id.", examples=["draft_0
 
 
 @router.get("/{id}", summary="Get a draft", response_model=RecordedDraftOut)
-async def get_draft(services: ServicesDep, caller: Caller, id: DraftId) -> RecordedDraftOut:
-    return await in_thread(_get, services, caller.user.id, id)
-
-
-def _get(services: Services, user_id: int, draft_id: str) -> RecordedDraftOut:
+def get_draft(services: ServicesDep, caller: Caller, id: DraftId) -> RecordedDraftOut:
     with services.database.read() as connection:
-        draft = drafts.get(connection, user_id, draft_id, param="id")
-        return RecordedDraftOut.of_record(draft, drafts.evidence_texts(connection, user_id, [draft], EXCERPT + 1))
+        draft = drafts.get(connection, caller.user.id, id, param="id")
+        texts = drafts.evidence_texts(connection, caller.user.id, [draft], EXCERPT + 1)
+    return RecordedDraftOut.of_record(draft, texts)

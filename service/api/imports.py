@@ -27,7 +27,6 @@ from service.importing.run import ImportSummary
 from service.importing.upload import OneUsers, Uploads, chosen, guess, import_file, importers, without
 from service.process.temporary import temporary_folder, temporary_full
 from service.process.threads import in_thread
-from service.services import Services
 from service.store import imports
 from service.store.database import Database
 
@@ -147,13 +146,15 @@ class PastImports(BaseModel):
 
 
 @router.get("/kinds", summary="List the kinds of archives")
-async def list_kinds(caller: Caller) -> ImporterList:
-    return await in_thread(_kinds)
+def list_kinds(caller: Caller) -> ImporterList:
+    return ImporterList(object="list", data=[_kind(importer) for importer in importers()])
 
 
 @router.get("", summary="List your imports")
-async def list_imports(services: ServicesDep, caller: Caller) -> PastImports:
-    return await in_thread(_past_imports, services, caller.user.id)
+def list_imports(services: ServicesDep, caller: Caller) -> PastImports:
+    with services.database.read() as connection:
+        listed = imports.list_all(connection, caller.user.id)
+    return PastImports(object="list", data=[PastImportOut.of(past, kind=past.importer) for past in listed])
 
 
 @router.post("/guess", summary="Tell what kind an archive is")
@@ -284,10 +285,6 @@ def _file_name(name: str) -> str:
     return shown
 
 
-def _kinds() -> ImporterList:
-    return ImporterList(object="list", data=[_kind(importer) for importer in importers()])
-
-
 def _kind(importer: Importer) -> ImporterOut:
     options = [ImporterFlag(name=name, description=text) for name, text in getattr(importer, "flags", {}).items()]
     return ImporterOut.of(importer, options=options)
@@ -312,11 +309,3 @@ def _outcome(summary: ImportSummary, restored: list[str], kind: str, source: Pat
         senders=[SenderOut(name=printable(sender.name), texts=sender.texts) for sender in summary.senders],
         remarks=[shown(remark) for remark in (*summary.remarks, *restored)],
     )
-
-
-def _past_imports(services: Services, user_id: int) -> PastImports:
-    with services.database.read() as connection:
-        return PastImports(
-            object="list",
-            data=[PastImportOut.of(past, kind=past.importer) for past in imports.list_all(connection, user_id)],
-        )

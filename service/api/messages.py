@@ -20,7 +20,6 @@ from service.api.fields import Limit
 from service.api.openai_fields import UNUSED, describe, passed_over, unsupported
 from service.api.streaming import EventStream, event
 from service.drafting.drafter import Retrieved
-from service.process.threads import in_thread
 
 router = APIRouter(prefix="/v1", tags=["Anthropic-compatible"], route_class=KeyedRoute)
 
@@ -141,13 +140,13 @@ async def create_message(
 
 
 @router.post("/messages/count_tokens", summary="Count tokens as Anthropic's API does")
-async def count_tokens(services: ServicesDep, caller: Caller, body: MessagesIn) -> dict[str, int]:
+def count_tokens(services: ServicesDep, caller: Caller, body: MessagesIn) -> dict[str, int]:
     """Count the tokens of the messages and instructions in `input_tokens`. A draft reads your own texts besides, as far
     as the model's context has room. An endpoint's model is estimated, rather too high."""
     call = body.call()
-    await in_thread(calls.voice_of_model, services, caller.user.id, call.model)
+    calls.voice_of_model(services, caller.user.id, call.model)
     texts = [check_characters(text, param=call.messages) for _, text in call.turns]
-    return {"input_tokens": await in_thread(services.drafter.model.count_tokens, "\n".join(texts))}
+    return {"input_tokens": services.drafter.model.count_tokens("\n".join(texts))}
 
 
 def _message(

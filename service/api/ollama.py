@@ -245,8 +245,8 @@ def _end(model: str, said: dict[str, Any], draft: Draft) -> dict[str, Any]:
 
 
 @router.get("/tags", summary="List models as Ollama does: each voice is one")
-async def list_tags(services: ServicesDep, caller: Caller) -> dict[str, list[dict[str, Any]]]:
-    listed = await list_models(services, caller)  # without the header of Anthropic's clients
+def list_tags(services: ServicesDep, caller: Caller) -> dict[str, list[dict[str, Any]]]:
+    listed = list_models(services, caller)  # without the header of Anthropic's clients
     return {
         "models": [
             {
@@ -269,9 +269,9 @@ class ShowIn(BaseModel):
 
 
 @router.post("/show", summary="Describe a model as Ollama does")
-async def show_model(services: ServicesDep, caller: Caller, body: ShowIn) -> dict[str, Any]:
+def show_model(services: ServicesDep, caller: Caller, body: ShowIn) -> dict[str, Any]:
     asked = body.model or body.name
-    await in_thread(calls.voice_of_model, services, caller.user.id, asked and asked.removesuffix(LATEST))
+    calls.voice_of_model(services, caller.user.id, asked and asked.removesuffix(LATEST))
     context = {"general.architecture": "pearl", "pearl.context_length": services.drafter.model.context_tokens}
     return {"details": DETAILS, "model_info": context, "capabilities": ["completion"]}
 

@@ -13,7 +13,7 @@ from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, Name, Text, where
 from service.histories.profile import Profile, choose_line, shown_as, use_as_instructions
-from service.process.threads import in_writing_thread
+from service.process.threads import writes
 from service.services import Services
 from service.store import profiles, voices
 from service.store.profiles import DELETED, LineChoice, checked_choice
@@ -111,54 +111,46 @@ async def get_profile(
 
 
 @router.patch("", summary="Use the lines as standing instructions, or end that", response_model=ProfileOut)
-async def change_profile(
-    services: ServicesDep, caller: Caller, body: ProfileChange, voice: VoiceQuery = None
-) -> Response:
+@writes
+def change_profile(services: ServicesDep, caller: Caller, body: ProfileChange, voice: VoiceQuery = None) -> Response:
     """They stay as they are now until you change a line or say so again."""
-    return _answer(await in_writing_thread(_stand, services, caller.user.id, voices.chosen(voice), body.standing))
+    card = services.profiles.get(caller.user.id, voices.chosen(voice))
+    with services.database.write() as connection:
+        return _answer(use_as_instructions(connection, caller.user.id, card, body.standing))
 
 
 @router.put("/lines/{name:path}", summary="Confirm, correct or strike out a line", response_model=ProfileOut)
-async def put_line(
-    services: ServicesDep, caller: Caller, name: LineName, body: LineIn, voice: VoiceQuery = None
-) -> Response:
+@writes
+def put_line(services: ServicesDep, caller: Caller, name: LineName, body: LineIn, voice: VoiceQuery = None) -> Response:
     """A struck line stays on the card and is no instruction; a confirmed or corrected one stays when texts change."""
-    choice = checked_choice(name, body.model_dump())
-    return _answer(await in_writing_thread(_choose, services, caller.user.id, voices.chosen(voice), name, choice))
+    return _answer(_choose(services, caller.user.id, voice, name, checked_choice(name, body.model_dump())))
 
 
 @router.delete("/lines/{name:path}", status_code=204, responses=ANSWERS, summary="Delete a line")
-async def delete_line(services: ServicesDep, caller: Caller, name: LineName, voice: VoiceQuery = None) -> Response:
+@writes
+def delete_line(services: ServicesDep, caller: Caller, name: LineName, voice: VoiceQuery = None) -> Response:
     """Take the habit off the card for good; `PUT` with the state `listed` takes that back."""
-    await in_writing_thread(_choose, services, caller.user.id, voices.chosen(voice), name, LineChoice(DELETED))
-    return deletion_answer(await in_writing_thread(services.forget_deleted, caller.user.id))
+    _choose(services, caller.user.id, voice, name, LineChoice(DELETED))
+    return deletion_answer(services.forget_deleted(caller.user.id))
 
 
 @router.delete("", status_code=204, responses=ANSWERS, summary="Forget what you said of the lines")
-async def delete_profile(services: ServicesDep, caller: Caller, voice: VoiceQuery = None) -> Response:
+@writes
+def delete_profile(services: ServicesDep, caller: Caller, voice: VoiceQuery = None) -> Response:
     """Lines that are measured stay: they are as your texts are."""
-    return deletion_answer(await in_writing_thread(_forget, services, caller.user.id, voices.chosen(voice)))
+    user_id, voice = caller.user.id, voices.chosen(voice)
+    with services.database.write(deletes=True) as connection:
+        if voice is not None:
+            voices.get(connection, user_id, voice)
+        profiles.remove(connection, user_id, voice)
+    return deletion_answer(services.forget_deleted(user_id))
 
 
 def _answer(card: Profile) -> JSONResponse:
     return JSONResponse(card.to_json())
 
 
-def _stand(services: Services, user_id: int, voice: str | None, standing: bool) -> Profile:
-    card = services.profiles.get(user_id, voice)
-    with services.database.write() as connection:
-        return use_as_instructions(connection, user_id, card, standing)
-
-
 def _choose(services: Services, user_id: int, voice: str | None, name: str, choice: LineChoice) -> Profile:
-    card = services.profiles.get(user_id, voice)
+    card = services.profiles.get(user_id, voices.chosen(voice))
     with services.database.write() as connection:
         return choose_line(connection, user_id, card, name, choice)
-
-
-def _forget(services: Services, user_id: int, voice: str | None) -> bool:
-    with services.database.write(deletes=True) as connection:
-        if voice is not None:
-            voices.get(connection, user_id, voice)
-        profiles.remove(connection, user_id, voice)
-    return services.forget_deleted(user_id)

@@ -12,10 +12,9 @@ from service.api.account import ANSWERS, deletion_answer
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, Name, OfRecord, StandingInstructions
-from service.process.threads import in_thread, in_writing_thread
-from service.services import Services
+from service.process.threads import writes
 from service.store import calibrations, voices
-from service.store.voices import MOST_INSTRUCTIONS, Voice
+from service.store.voices import MOST_INSTRUCTIONS
 
 router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=KeyedRoute)
 
@@ -91,27 +90,19 @@ VoiceName = Annotated[Name, Path(description="The voice's name.", examples=["ema
 
 
 @router.get("", summary="List your voices")
-async def list_voices(services: ServicesDep, caller: Caller) -> VoiceList:
-    listed = await in_thread(_list, services, caller.user.id)
+def list_voices(services: ServicesDep, caller: Caller) -> VoiceList:
+    with services.database.read() as connection:
+        listed = voices.list_counted(connection, caller.user.id)
     return VoiceList(object="list", data=[VoiceOut.of(voice) for voice in listed])
 
 
-def _list(services: Services, user_id: int) -> list[Voice]:
-    with services.database.read() as connection:
-        return voices.list_counted(connection, user_id)
-
-
 @router.get("/{name:path}", summary="Show a voice with its calibrations")
-async def get_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> CalibratedVoiceOut:
+def get_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> CalibratedVoiceOut:
     """The name `pearl` is the whole history."""
-    return await in_thread(_get, services, caller.user.id, name)
-
-
-def _get(services: Services, user_id: int, name: str) -> CalibratedVoiceOut:
     retriever, model = services.histories.retriever.fingerprint, services.model.name
     with services.database.read() as connection:
-        voice = voices.get_or_whole(connection, user_id, name)
-        calibrated = calibrations.of_voice(connection, user_id, voices.chosen(name))
+        voice = voices.get_or_whole(connection, caller.user.id, name)
+        calibrated = calibrations.of_voice(connection, caller.user.id, voices.chosen(name))
     shown = [
         CalibrationOut.of(
             calibration,
@@ -127,32 +118,22 @@ def _get(services: Services, user_id: int, name: str) -> CalibratedVoiceOut:
 @router.put(
     "/{name:path}", summary="Make or change a voice", responses={201: {"model": VoiceOut, "description": "Made."}}
 )
-async def put_voice(
-    services: ServicesDep, caller: Caller, name: VoiceName, body: VoiceIn, response: Response
-) -> VoiceOut:
+@writes
+def put_voice(services: ServicesDep, caller: Caller, name: VoiceName, body: VoiceIn, response: Response) -> VoiceOut:
     """The documents of the voice are those imported or added with its name."""
     voices.check_name(name)
     load_template(body.template)
     values = body.model_dump(exclude_unset=True)
-    voice, made = await in_writing_thread(_put, services, caller.user.id, name, values)
-    response.status_code = 201 if made else 200
-    return VoiceOut.of(voice)
-
-
-def _put(services: Services, user_id: int, name: str, values: dict[str, Any]) -> tuple[Voice, bool]:
     with services.database.write() as connection:
-        made = voices.put(connection, user_id, name, values)
-        return voices.get_counted(connection, user_id, name), made
+        response.status_code = 201 if voices.put(connection, caller.user.id, name, values) else 200
+        return VoiceOut.of(voices.get_counted(connection, caller.user.id, name))
 
 
 @router.delete("/{name:path}", status_code=204, responses=ANSWERS, summary="Delete a voice")
-async def delete_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> Response:
+@writes
+def delete_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> Response:
     """Delete the voice; its documents stay in the history, in no voice. One that is local only is refused while it has
     documents."""
-    return deletion_answer(await in_writing_thread(_delete, services, caller.user.id, name))
-
-
-def _delete(services: Services, user_id: int, name: str) -> bool:
     with services.database.write(deletes=True) as connection:
-        voices.remove(connection, user_id, name)
-    return services.forget_deleted(user_id)
+        voices.remove(connection, caller.user.id, name)
+    return deletion_answer(services.forget_deleted(caller.user.id))

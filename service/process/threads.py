@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Awaitable, Callable
+from functools import partial, wraps
 from typing import ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
@@ -30,6 +30,17 @@ async def in_writing_thread(function: Callable[P, T], *args: P.args, **kwargs: P
     """Run a function that writes to the store as :func:`in_thread` does, in a thread that no reader needs: SQLite has
     one lock for all writers, and a writer may wait for it for seconds."""
     return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=_limiter(_writers, WRITERS))
+
+
+def writes(route: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+    """Make a plain function that writes to the store a route that runs as :func:`in_writing_thread` does. FastAPI runs
+    those that only read in a worker thread by itself."""
+
+    @wraps(route)
+    async def in_turn(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await in_writing_thread(route, *args, **kwargs)
+
+    return in_turn
 
 
 async def in_reading_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

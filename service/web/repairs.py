@@ -13,7 +13,7 @@ from pearl.manner.repairs import Repair, put_in, shared_spans, struck
 from service.api.bodies import KeyedRoute
 from service.api.dependencies import Caller, ServicesDep
 from service.api.fields import KnownFields, MaybeEmptyText, Name, Text
-from service.process.threads import in_reading_thread, in_thread
+from service.process.threads import in_reading_thread
 from service.services import Services
 from service.store import drafts, embeddings
 from service.store.samples import LONGEST
@@ -74,13 +74,9 @@ def _shared(services: Services, user_id: int, body: Work) -> dict[str, Any]:
 
 
 @router.get("/unread")
-async def unread(services: ServicesDep, caller: Caller) -> dict[str, int]:
+def unread(services: ServicesDep, caller: Caller) -> dict[str, int]:
     """The number of texts and requests that no draft can use in full yet, for they are not embedded."""
-    return {"unread": await in_thread(_unread, services, caller.user.id)}
-
-
-def _unread(services: Services, user_id: int) -> int:
     if not services.needs_encoder:
-        return 0
+        return {"unread": 0}
     with services.database.read() as connection:
-        return embeddings.missing_size(connection, user_id, services.encoder.name)[0]
+        return {"unread": embeddings.missing_size(connection, caller.user.id, services.encoder.name)[0]}
