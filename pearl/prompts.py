@@ -391,7 +391,7 @@ def _documents_that_fit(
     count: CountTokens,
 ) -> tuple[list[Turn], int]:
     """Documents, best first, while each gets a useful share of what is read in time, at most the room, and the number
-    of them that were cut. The best one has its share even if there is no time: without it a draft would be anybody's."""
+    of them that were cut. The best one has its share even if there is no time: else a draft would be anybody's."""
     smallest = SMALLEST_IN_TIME if in_time < room else SMALLEST_SHARE
     requests = [_shown_request(document, count) for document in inputs.documents]
 

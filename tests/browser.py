@@ -82,11 +82,6 @@ class Browser:
         self.call(method, **params)
         self.until("!window.old && document.readyState === 'complete'")
 
-    def reload(self) -> None:
-        self.run("window.old = true")  # or the page that is left would be taken for the new one
-        self.call("Page.reload")
-        self.until("!window.old && document.readyState === 'complete'")
-
     def run(self, script: str) -> Any:
         answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]

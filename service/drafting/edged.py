@@ -41,7 +41,6 @@ PLACEHOLDER = regex.compile(
 MINE = regex.compile(r"(?i)\b(?:your|my|author|sender)\b.*\bname\b")
 THEIRS = regex.compile(r"(?i)\bname\b|\brecipient\b")
 SENTENCE_END = regex.compile(r"(?<=[.!?…])(?=\s)|(?=\s*\n)")
-MAY_END = regex.compile(r"[.!?…]*\s*\Z")
 UNCLOSED = regex.compile(r"[\[<][^\]>\n]{0,60}\Z")
 
 
@@ -211,6 +210,7 @@ class Courtesies:
         self._phrases = phrases
         self._held = ""  # from the beginning of a sentence on, or what may end one
         self._within = False  # a sentence that stays has begun
+        self._mark = ""  # what was given of it last
         self._before = self._gap = ""  # blanks before what was left out, and behind it
         self._left_out: str | None = ""  # None as soon as a sentence stays
         self.cut = 0
@@ -224,8 +224,8 @@ class Courtesies:
             if not self._within:
                 blanks = len(self._held) - len(self._held.lstrip())
                 self._gap, self._held = self._gap + self._held[:blanks], self._held[blanks:]
-            met = SENTENCE_END.search(self._held)
-            end = met.end() if met else len(self._held) if last else None
+            met = SENTENCE_END.search(self._mark + self._held, len(self._mark))
+            end = met.end() - len(self._mark) if met else len(self._held) if last else None
             if not self._within:
                 courtesy = self._phrases.match(self._held, partial=not last)
                 if courtesy and not last and (courtesy.partial or end is None):
@@ -238,8 +238,9 @@ class Courtesies:
                     continue
                 certain, self._before, self._left_out = certain + before, "", None
             self._within = end is None
-            stop = len(MAY_END.sub("", self._held)) if end is None else end
+            stop = len(self._held.rstrip()) if end is None else end
             certain, self._held = certain + self._held[:stop], self._held[stop:]
+            self._mark = certain[-1:] or self._mark if self._within else ""
             if self._within:
                 break
         if last and self._left_out:  # it was all there is

@@ -107,10 +107,7 @@ def test_the_same_text_twice_is_left_out_and_said(pearl: Any, ann: None) -> None
     ("reply", "sent"),
     [
         (ChatInterrupted("It broke off."), []),
-        (
-            ("<document>\n", "Bea ", "takes ", "it.", ChatInterrupted("It broke off.")),
-            [(1, "Bea takes it")],
-        ),  # a mark waits for what follows
+        (("<document>\n", "Bea ", "takes ", "it.", ChatInterrupted("It broke off.")), [(1, "Bea takes it.")]),
         ((YES, ChatInterrupted("It broke off.")), []),  # held back: it was the first text so far
     ],
 )
