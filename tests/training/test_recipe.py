@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,16 +19,12 @@ from rich.console import Console
 
 from pearl.clock import Budget
 from pearl.errors import InputError
-from pearl.history.partition import DEV, ROLLING, TEST, TRAIN
+from pearl.history.partition import DEV, TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, artifact_retriever, load_artifact, read_manifest
 from retriever.models.encoder import SentenceEncoder
 from training.choose.measure import LEAST_REQUESTS
-from training.data.histories import Corpus
-from training.data.split import BY_TIME
 from training.files import alone_in
-from training.gains.labels import SplitScoring
-from training.gains.units import TARGETS_PER_PIECE, GainOptions
 from training.recipe import fit_retriever, train_retriever
 from training.run import TrainingOptions, TrainingPlan
 
@@ -305,18 +300,6 @@ def test_a_share_of_the_budget_is_left_to_measure_in(train, options, history, mo
     assert 0.9 * whole < minutes[1] <= 0.95 * whole
 
 
-def test_an_unfinished_run_of_one_user_has_whole_requests(make_run, history, causal_folder, tmp_path):
-    """Some requests at a time are scored with all their candidates, so that what is done can be used."""
-    corpus = Corpus.read(history(train=1, documents=80))
-    told = GainOptions("post", TRAIN, ROLLING, 40, 4, 4, way=BY_TIME)
-    answers = iter([math.inf, math.inf, 0.0])
-    run = make_run(corpus, work=tmp_path / "work", aux=str(causal_folder))
-    found = SplitScoring(run).scored(corpus, told, lambda: next(answers, 0.0))
-    assert len(found) == 2 * TARGETS_PER_PIECE
-    assert {len(example.gains) for example in found} == {4}
-    assert max(example.request.timestamp for example in found) < 1_700_000_000 + 3600 * 48  # of the first 60%
-
-
 def test_an_interruption_leaves_the_artifact_that_was_there(options, history, tmp_path, bert_folder):
     """The cross-encoder's base breaks after the first stage: what an interruption there comes to."""
     wanted = options(history(train=2, dev=1, documents=9))
@@ -328,30 +311,6 @@ def test_an_interruption_leaves_the_artifact_that_was_there(options, history, tm
         run(replace(wanted, base=str(tmp_path / "broken"), first_stage_only=False, seed=0))
     assert read_manifest(wanted.out) == before
     assert scores_of(wanted).tolist() == scores.tolist()
-
-
-def test_the_command_trains_measures_and_says_what_it_made(
-    train, writings, users_in, write_lines, causal_folder, sentence_folder, tmp_path
-):
-    users = [*users_in(TRAIN, 2), *users_in(DEV, 1), *users_in(TEST, 2)]
-    common = {
-        "history": write_lines(writings(users, documents=15)),
-        "aux": causal_folder,
-        "encoder": sentence_folder,
-        "choose": ["candidates=5", "first_stage_only=yes"],
-    }
-    ran = train("retriever", **common, out=tmp_path / "model", json="-")
-    assert ran.status == 0
-    artifact = read_manifest(tmp_path / "model")
-    manifest = json.loads((tmp_path / "model" / "artifact.json").read_text(encoding="utf-8"))
-    assert json.loads(ran.out) == {"model": str(tmp_path / "model"), **manifest}
-    assert artifact.inherited() in ran.err
-    assert artifact.figures["requests"] == 4
-    assert {"value", "low", "high"} == artifact.figures["top1_gain"].keys()
-    assert (tmp_path / "model.work" / "retrieval-test.json").exists()
-    load_artifact.cache_clear()
-    retriever = artifact_retriever(tmp_path / "model", SentenceEncoder(str(sentence_folder)))
-    assert np.isfinite(retriever.index(DOCUMENTS).scores(Request("wheel"))).all()
 
 
 def test_options_that_cannot_be(train, write_lines, writings, tmp_path):
@@ -386,7 +345,7 @@ class Refusing(BaseHTTPRequestHandler):
 def test_where_theta_cannot_be_chosen_the_artifact_is_measured_all_the_same(
     train, writings, users_in, write_lines, causal_folder, sentence_folder, tmp_path, monkeypatch
 ):
-    """The endpoint has no such model."""
+    """The endpoint has no such model; the users are split by their ids."""
     monkeypatch.setenv("PEARL_LLM_MODEL", "tiny")
     users = [*users_in(TRAIN, 2), *users_in(DEV, 1), *users_in(TEST, 2)]
     models = {"aux": causal_folder, "encoder": sentence_folder, "choose": ["candidates=5", "first_stage_only=yes"]}
@@ -394,37 +353,26 @@ def test_where_theta_cannot_be_chosen_the_artifact_is_measured_all_the_same(
     with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         monkeypatch.setenv("PEARL_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-        ran = train("retriever", history=history, out=tmp_path / "model", llm="openai", **models)
+        ran = train("retriever", history=history, out=tmp_path / "model", llm="openai", **models, json="-")
         server.shutdown()
     assert ran.status == 1
     assert " The artifact is whole, but without what 'pearl eval generation' measures.\n" in ran.err
     artifact = read_manifest(tmp_path / "model")
+    manifest = json.loads((tmp_path / "model" / "artifact.json").read_text(encoding="utf-8"))
+    assert json.loads(ran.out) == {"model": str(tmp_path / "model"), **manifest}
     assert artifact.threshold is None
     assert artifact.figures["requests"] == 4
+    assert {"value", "low", "high"} == artifact.figures["top1_gain"].keys()
     assert artifact.inherited() in ran.err
+    load_artifact.cache_clear()
+    retriever = artifact_retriever(tmp_path / "model", SentenceEncoder(str(sentence_folder)))
+    assert np.isfinite(retriever.index(DOCUMENTS).scores(Request("wheel"))).all()
 
 
 def test_what_the_chat_model_lacks_shows_before_the_training(train, write_lines, writings, tmp_path, monkeypatch):
     monkeypatch.delenv("PEARL_LLM_MODEL", raising=False)
     ran = train("retriever", history=tmp_path / "none.jsonl", out=tmp_path / "model", llm="openai")
     assert (ran.status, ran.err) == (2, "pearl: PEARL_LLM_MODEL is not set: name the endpoint's model.\n")
-
-
-def test_folders_that_cannot_be_used(options, history, tmp_path):
-    enough = history(train=1, documents=9)
-    (tmp_path / "file").touch()
-    for changed, said in (
-        ({"work": tmp_path / "file"}, f"--work {tmp_path / 'file'}: cannot be used"),
-        ({"work": tmp_path / "file" / "work"}, "--work"),
-        ({"out": tmp_path / "file" / "model"}, f"--out {tmp_path / 'file' / 'model'}: {tmp_path / 'file'} is a file"),
-    ):
-        for how in (train_retriever, fit_retriever):
-            if how is fit_retriever and "work" in changed:
-                said = "holds no scores of 'mine' and its split 'train'; run 'pearl train retriever' with this --work"
-            with pytest.raises(InputError) as caught:
-                run(options(enough, **changed), how)
-            assert said in caught.value.message
-    assert not (tmp_path / "model").exists()
 
 
 def test_a_mistyped_folder_of_scores_is_not_made(options, history, tmp_path):
@@ -491,13 +439,3 @@ def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(train, opti
     assert found["relevance"].reading.own_requests is False
     ran = train("fit", **common, choose=[encoder, "loss=relevance", "own_requests=yes"], out=tmp_path / "none")
     assert "--choose own_requests=yes: RelevanceCE learns from texts alone" in ran.err
-
-
-def test_with_the_mean_temperatures_are_smaller(options, history):
-    wanted = options(history(train=3, dev=1, documents=9))
-    total, _ = run(wanted)
-    mean, _ = run(replace(wanted, normalize="mean"))
-    assert total.tau in (5.0, 10.0, 20.0)
-    tokens = {round(tau / each["tau"], 6) for tau, each in zip((5.0, 10.0, 20.0), mean.training["heads"], strict=False)}
-    (length,) = tokens
-    assert 40 < length < 64  # bytes of a text

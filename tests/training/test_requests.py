@@ -26,7 +26,6 @@ from pearl.history.files import read_histories
 from pearl.records import Document, Usage
 from retriever.templates import auxiliary_template
 from tests.fake_chat import FakeChatModel
-from training.files import alone_with
 from training.requests import (
     RequestReplies,
     ask_all,
@@ -250,18 +249,6 @@ def test_replies_of_another_model_are_not_taken(tmp_path):
     assert stored(tmp_path / "out.replies") == 4
 
 
-@pytest.mark.parametrize("content", ["not JSON\n", "[]\n", '{"model": "fake", "prompts": {}, "decoding": {}}\n'])
-def test_foreign_files_and_those_of_an_older_version_are_refused(content, tmp_path, write_lines, train):
-    history = write_lines([{"user_id": "ann", "id": "a", "text": "A text."}])
-    (tmp_path / "out.replies").write_text(content)
-
-    run = train("requests", history=history, out=tmp_path / "out.jsonl", llm="embedded")
-
-    assert (run.status, run.out) == (2, "")
-    assert run.err == f"pearl: {tmp_path / 'out.replies'}: file is not a database; give another --out.\n"
-    assert (tmp_path / "out.replies").read_text() == content
-
-
 def test_the_prompts_file_is_no_template_of_the_auxiliary_model():
     with pytest.raises(InputError, match="there are comment, commit, post, or"):
         auxiliary_template("letter")
@@ -343,16 +330,6 @@ def test_the_command_survives_kill_and_asks_for_the_rest_only(tmp_path, write_li
     assert [document.request for document in found] == [f"About Text {number:04d}"[:15] for number in range(texts)]
 
 
-def test_the_history_itself_is_not_written_over(write_lines, train):
-    history = write_lines([{"user_id": "ann", "id": "a", "text": "A text."}])
-
-    run = train("requests", history=history, out=history, llm="embedded")
-
-    assert run.status == 2
-    assert "is a file that is read; name another one" in run.err
-    assert [path.name for path in history.parent.iterdir()] == ["lines.jsonl"]
-
-
 def test_a_history_with_all_requests_needs_no_model(tmp_path, write_lines, train):
     line = {"user_id": "ann", "id": "a", "text": "A text.", "request": "Write it.", "voice": "mail"}
 
@@ -378,35 +355,3 @@ def test_replies_with_what_no_file_holds_are_kept(text, tmp_path):
     assert first.get("request") == (REQUEST.replace("Bo. bo@", "Bo? bo@") if text.startswith("<") else None)
     assert second["request"] == REQUEST
     assert fill_in(found, FakeChatModel([]), tmp_path) == [first, second]
-
-
-def test_another_run_with_the_same_replies_is_refused(tmp_path, write_lines, train):
-    history = write_lines([{"user_id": "ann", "id": "a", "text": "A text."}])
-    with alone_with(tmp_path / "out.replies", "out"):
-        run = train("requests", history=history, out=tmp_path / "out.jsonl", llm="embedded")
-
-    assert run.status == 2
-    assert run.err == (
-        f"pearl: --out {tmp_path / 'out.replies'}: another run is computing there; wait for its end, or name another.\n"
-    )
-    assert not (tmp_path / "out.replies").exists()
-
-
-@pytest.mark.parametrize("name", ["folder", "file/out.jsonl"])
-def test_a_history_that_cannot_be_written_is_refused_at_once(name, tmp_path, train):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").touch()
-
-    run = train("requests", history=tmp_path / "none.jsonl", out=tmp_path / name, llm="embedded")
-
-    assert run.status == 2
-    assert run.err.startswith(f"pearl: --out {tmp_path / name}: ")
-    assert run.err.count("\n") == 1
-
-
-def test_a_history_that_is_not_there_beside_an_older_output(tmp_path, train):
-    (tmp_path / "out.jsonl").touch()
-    run = train("requests", history=tmp_path / "none.jsonl", out=tmp_path / "out.jsonl", llm="embedded")
-
-    assert run.status == 2
-    assert "none.jsonl: cannot be read" in run.err

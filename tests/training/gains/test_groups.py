@@ -228,10 +228,6 @@ def test_the_command_writes_groups_and_a_summary(tmp_path, train):
     assert (description["share"], description["negatives"], description["seed"]) == (1.0, 1, 5)
     assert len(groups) == description["groups"] == 6 * 2
     assert run.err.startswith("12 groups of 6 of 6 requests of 2 users in ")
-    again = train("select", scores=scores, out=scores[1])
-    assert (again.status, again.err) == (2, f"pearl: --out {scores[1]}: is a file that is read; name another one.\n")
-    both = train("select", scores=scores, out=out, json=out)
-    assert (both.status, both.err) == (2, f"pearl: --json {out}: is the file of --out; name another one.\n")
 
 
 @pytest.mark.parametrize("damage", ["cut", "foreign", "groups", "missing", "text", "empty", "folder", "no user"])
@@ -260,15 +256,6 @@ def test_the_command_refuses_scores_that_are_none(damage, tmp_path, train):
     assert run.err.count("\n") == 1
     assert ("delete it" in run.err) == (damage == "cut")  # which is of a user's own file no advice
     assert not out.exists()
-
-
-def test_an_output_that_cannot_be_written(tmp_path, train):
-    scores = write_scores(tmp_path / "s.parquet")
-
-    for options in ({"out": tmp_path / "no" / "g.parquet"}, {"out": tmp_path / "g.parquet", "json": tmp_path}):
-        run = train("select", scores=scores, **options)
-        assert (run.status, run.err.count("\n")) == (2, 1)
-    assert not (tmp_path / "g.parquet").exists()
 
 
 def test_a_files_groups_are_of_the_examples_that_are_trained_on(tmp_path):

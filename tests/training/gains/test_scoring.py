@@ -17,7 +17,6 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -27,7 +26,6 @@ from pearl.records import Document
 from retriever.models.auxiliary import Likelihood, PairGroup
 from retriever.models.load_auxiliary import load_auxiliary
 from retriever.templates import auxiliary_template
-from training.files import alone_in
 from training.gains.scores import SCHEMA, merge_scores, read_scores
 from training.gains.scoring import Pace, Scorer, describe, few_shot_examples, prepared, score_units
 from training.gains.units import GainOptions, ScoringUnit, plan_units, sample_candidates, target_texts
@@ -134,15 +132,6 @@ def test_a_damaged_part_is_named(causal_folder, tmp_path):
         merge_scores(units, tmp_path, tmp_path / "scores.parquet", {"model": "a"})
 
     assert not (tmp_path / "scores.parquet").exists()
-
-
-def test_a_foreign_parquet_file_is_refused(tmp_path):
-    import pyarrow as pa
-
-    pq.write_table(pa.table({"x": [1]}), tmp_path / "x.parquet")
-
-    with pytest.raises(InputError, match="not a scores file"):
-        read_scores(tmp_path / "x.parquet")
 
 
 def test_one_user_with_nothing_before_is_nothing_to_score():
@@ -301,15 +290,6 @@ def test_without_timestamps_the_user_is_told_that_chance_decides(causal_folder, 
     assert "chosen at random, by seed 3." in run.err
 
 
-def test_another_run_with_the_same_scores_is_refused(causal_folder, tmp_path, train, write_lines):
-    history, out = write_lines(lines(histories(users=1))), tmp_path / "s.parquet"
-    with alone_in(tmp_path / "s.parts", "out"):
-        run = train("score", history=history, out=out, choose="targets=2", aux=causal_folder)
-    assert run.status == 2
-    assert "s.parts: another run is computing there" in run.err
-    assert not out.exists()
-
-
 def test_parts_of_another_model_are_refused(causal_folder, narrow_folder, tmp_path, train, write_lines):
     options = {"history": write_lines(lines(histories(users=1))), "out": tmp_path / "s.parquet"}
     full = partial(train, "score", aux=causal_folder, **options)
@@ -409,25 +389,6 @@ def test_parts_that_were_scored_with_a_target_as_an_example_are_not_gone_on_with
         if not alike:
             with pytest.raises(InputError, match="made with another examples; delete it, or have this run write"):
                 score_units([], NOTHING_TO_DO, tmp_path / str(targets), now)
-
-
-@pytest.mark.parametrize("name", ["folder", "file/scores.parquet"])
-def test_scores_that_cannot_be_written_are_refused_at_once(name, tmp_path, train, write_lines):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").touch()
-    before = sorted(tmp_path.rglob("*"))
-
-    run = train("score", history=tmp_path / "none.jsonl", out=tmp_path / name)
-
-    assert run.status == 2
-    assert run.err.startswith(f"pearl: --out {tmp_path / name}: ")
-    assert run.err.count("\n") == 1
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_scores_that_are_not_there_are_not_called_damaged(tmp_path):
-    with pytest.raises(InputError, match=r"none\.parquet: there is no such file"):
-        read_scores(tmp_path / "none.parquet")
 
 
 class Counting:
