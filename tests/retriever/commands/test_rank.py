@@ -122,11 +122,15 @@ def test_what_was_there_stays_when_a_line_is_bad(rank, write_lines, tmp_path):
     assert output.stat().st_mode & 0o777 == 0o644
 
 
-@pytest.mark.parametrize("name", ["missing/out.jsonl", "."])
+@pytest.mark.parametrize("name", ["missing/out.jsonl", ".", "lines.jsonl"])
 def test_an_output_that_cannot_be_written(rank, write_lines, tmp_path, name):
-    run = rank(model="bm25", input=write_lines(LINES), output=tmp_path / name)
+    """The last one is the file of the requests."""
+    requests = write_lines(LINES)
+    before = requests.read_bytes()
+    run = rank(model="bm25", input=requests, output=tmp_path / name)
     assert run.status == 2
     assert run.err.startswith("pearl: --output ")
+    assert requests.read_bytes() == before
 
 
 def test_an_output_that_cannot_be_finished_leaves_the_one_before(rank, write_lines, files_of_at_most, tmp_path):
@@ -204,11 +208,3 @@ def test_it_warns_of_an_artifact_that_says_not_to_use_it(rank, write_lines, make
     assert run.status == 0
     assert run.err.startswith("Do not use this artifact: 7 scored requests to choose by, fewer than 30. tiny: ")
     assert len(json.loads(run.out)["scores"]) == 4
-
-
-def test_the_scores_do_not_take_the_place_of_the_requests(rank, write_lines):
-    requests = write_lines(LINES)
-    before = requests.read_bytes()
-    run = rank(model="recent", input=requests, output=requests)
-    assert (run.status, run.err) == (2, f"pearl: --output {requests}: is a file that is read; name another one.\n")
-    assert requests.read_bytes() == before

@@ -114,15 +114,6 @@ def test_what_it_is_held_against_is_not_learned_from(train, scored_file, bert_fo
     assert "left out: 4 records whose paragraph stands in --test or --other-kind" in trained["training"]["notes"][0]
 
 
-def test_a_file_without_pairs_is_refused_before_anything_is_trained(train, scored_file, bert_folder, tmp_path):
-    scored = scored_file(4, "other.jsonl")
-    asked = ("--data", str(scored_file(12)), "--choose", f"base={bert_folder}", "--other-kind", str(scored))
-    result = train("reward", *asked, "--out", str(tmp_path / "out"))
-    assert result.status == 2
-    assert f"{scored}: holds no pair" in result.err
-    assert not list(tmp_path.glob("out*"))
-
-
 def _pairs_file(path: Path, pairs: list[tuple[str, str]]) -> Path:
     """Pairs of a better and a worse text, the better one first and second in turn."""
     rows = [
@@ -146,33 +137,26 @@ def _killed(*_: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--variant", "Q"), "--variant Q: there are P, R, PR."),
-        (
-            ("--choose", "preset=paper"),
-            "--choose preset=paper: there are corrected, as_published_code, ",
-        ),
-        (("--choose", "pair_rule=cosine"), "has no weights but the encoder's: it needs --choose fitted=all."),
-        (("--choose", "layers=0,9"), "--choose layers=0,9: name 'last', or different numbers from 0 to 1"),
-        (("--choose", "layers=first"), "--choose layers=first: name 'last', or different numbers from 0 to 1"),
-        (("--choose", "device=tpu"), "device tpu: there are cpu, cuda, and cuda:1 for a second GPU."),
-        (("--choose", "device=cuda:99"), "device cuda:99: there is no such GPU that torch can use; try cpu."),
-        (("--choose", "base=nowhere/at-all"), "The base 'nowhere/at-all' cannot be loaded"),
+        ("--variant Q", "--variant Q: there are P, R, PR."),
+        ("--choose preset=paper", "--choose preset=paper: there are corrected, as_published_code, "),
+        ("--choose pair_rule=cosine", "has no weights but the encoder's: it needs --choose fitted=all."),
+        ("--choose layers=0,9", "--choose layers=0,9: name 'last', or different numbers from 0 to 1"),
+        ("--choose layers=first", "--choose layers=first: name 'last', or different numbers from 0 to 1"),
+        ("--choose device=tpu", "device tpu: there are cpu, cuda, and cuda:1 for a second GPU."),
+        ("--choose base=nowhere/at-all", "The base 'nowhere/at-all' cannot be loaded"),
+        ("--choose base={t5}", "The base '{t5}' has a decoder behind its encoder (t5); name a model without one"),
+        ("--other-kind {scored}", "{scored}: holds no pair"),
     ],
 )
-def test_what_cannot_be_trained(train, scored_file, bert_folder, tmp_path, options, said, monkeypatch):
+def test_what_cannot_be_trained(train, scored_file, bert_folder, seq2seq_folder, tmp_path, options, said, monkeypatch):
+    """It is refused before anything is trained."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    base = () if any(option.startswith("base=") for option in options) else ("--choose", f"base={bert_folder}")
-    result = train("reward", "--data", str(scored_file(4)), *base, *options, "--out", str(tmp_path / "out"))
-    assert result.status == 2
-    assert said in result.err
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_base_with_a_decoder_is_refused(train, scored_file, seq2seq_folder, tmp_path):
-    out = tmp_path / "out"
-    result = train("reward", "--data", str(scored_file(4)), "--choose", f"base={seq2seq_folder}", "--out", str(out))
+    there = {"t5": seq2seq_folder, "scored": scored_file(4, "other.jsonl")}
+    base = () if "base=" in options else ("--choose", f"base={bert_folder}")
+    words = options.format(**there).split()
+    result = train("reward", "--data", str(scored_file(12)), *base, *words, "--out", str(tmp_path / "out"))
     assert (result.status, result.out) == (2, "")
-    assert f"The base '{seq2seq_folder}' has a decoder behind its encoder (t5); name a model without one" in result.err
+    assert said.format(**there) in result.err
     assert not list(tmp_path.glob("out*"))
 
 
