@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
@@ -188,27 +189,22 @@ def test_what_cannot_be_learned_from(options, history, tmp_path):
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "mine.txt").write_text("Dear Ann,")
     few, enough = history(train=2, dev=1, test=1, documents=4), history(train=1, documents=9, name="b.jsonl")
+    whole = partial(options, enough, first_stage_only=False)
     for wanted, said in (
         (options(few), "no user has enough documents"),
         (options(enough, enough), "two files are named 'b'"),
         (options(enough, out=tmp_path / "letters"), "holds something else than an artifact"),
-        (options(enough, base=str(tmp_path), first_stage_only=False), f"The base '{tmp_path}' cannot be loaded"),
+        (whole(base=str(tmp_path)), f"The base '{tmp_path}' cannot be loaded"),
         (options(enough, encoder=str(tmp_path)), "The encoder"),
-        (options(enough, frozen_layers=9, first_stage_only=False), "--choose frozen_layers=9: the base"),
-        (options(enough, loss="relevance"), "there is no cross-encoder for --choose loss=relevance"),
-        (options(enough, keep_cross_encoder=True), "there is no cross-encoder for --choose keep_cross_encoder=yes"),
-        (options(enough, preset="as_published", weight=1.0), "there is no cross-encoder for --choose weight=1.0"),
-        (options(enough, warm_start=False), "there is no cross-encoder for --choose warm_start; leave one out."),
-        (options(enough, base="mpnet"), "there is no cross-encoder for --choose base; leave one out."),
-        (
-            options(enough, keep_cross_encoder=True, weight=0.0, first_stage_only=False),
-            "with weight=0 the cross-encoder",
-        ),
-        (
-            options(enough, loss="relevance", weight=0.25, first_stage_only=False),
-            "--choose loss=relevance: the cross-encoder stands alone, so --choose weight=0.25 says nothing",
-        ),
-        (options(enough, loss="distill", share=0.5), "--choose share: loss=distill learns from all requests"),
+        (whole(frozen_layers=9), "--choose frozen_layers=9: the base"),
+        (options(enough, loss="relevance"), "first_stage_only=yes: then --choose loss says nothing; leave one out."),
+        (options(enough, keep_cross_encoder=True), "then --choose keep_cross_encoder says nothing"),
+        (options(enough, preset="as_published", weight=1.0), "then --choose weight says nothing"),
+        (options(enough, warm_start=False), "first_stage_only=yes: then --choose warm_start says nothing"),
+        (options(enough, base="mpnet"), "first_stage_only=yes: then --choose base says nothing"),
+        (whole(keep_cross_encoder=True, weight=0.0), "weight=0: then --choose keep_cross_encoder says nothing"),
+        (whole(loss="relevance", weight=0.25), "loss=relevance: then --choose weight says nothing"),
+        (options(enough, loss="distill", share=0.5), "loss=distill: then --choose share says nothing"),
         (options(enough, aux=str(tmp_path)), "The auxiliary model"),
         (options(enough, device="cuda:99"), "no such GPU"),
         (options(enough, template="poem"), "poem"),
