@@ -8,10 +8,8 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -322,28 +320,15 @@ def test_options_that_cannot_be(train, write_lines, writings, tmp_path):
         assert "Traceback" not in ran.err
 
 
-class Refusing(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))  # unread, it would reset the connection
-        self.send_error(404)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 def test_where_theta_cannot_be_chosen_the_artifact_is_measured_all_the_same(
-    train, writings, users_in, write_lines, causal_folder, sentence_folder, tmp_path, monkeypatch
+    train, writings, users_in, write_lines, causal_folder, sentence_folder, tmp_path, judge_endpoint
 ):
     """The endpoint has no such model; the users are split by their ids."""
-    monkeypatch.setenv("PEARL_LLM_MODEL", "tiny")
+    judge_endpoint.refuses = lambda number: (404, {})
     users = [*users_in(TRAIN, 2), *users_in(DEV, 1), *users_in(TEST, 2)]
     models = {"aux": causal_folder, "encoder": sentence_folder, "choose": ["candidates=5", "first_stage_only=yes"]}
     history = write_lines(writings(users, documents=15))
-    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        monkeypatch.setenv("PEARL_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-        ran = train("retriever", history=history, out=tmp_path / "model", llm="openai", **models, json="-")
-        server.shutdown()
+    ran = train("retriever", history=history, out=tmp_path / "model", llm="openai", **models, json="-")
     assert ran.status == 1
     assert " The artifact is whole, but without what 'pearl eval generation' measures.\n" in ran.err
     artifact = read_manifest(tmp_path / "model")

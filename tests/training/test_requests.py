@@ -9,12 +9,10 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing
 from itertools import count
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import pytest
@@ -257,75 +255,41 @@ def test_the_prompts_file_is_no_template_of_the_auxiliary_model():
 ANSWERED = 20
 
 
-class Answering(BaseHTTPRequestHandler):
-    """An endpoint that answers every text with a request of its own, the first ``ANSWERED`` at once and the others
-    when it is opened."""
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        text = body["messages"][-1]["content"].split("\n")[1]
-        self.server.asked.append(text)  # type: ignore[attr-defined]
-        if next(self.server.numbers) >= ANSWERED:  # type: ignore[attr-defined]
-            self.server.opened.wait()  # type: ignore[attr-defined]
-        content = f"<Instruction.Overview>About {text[:9]}</Instruction.Overview>"
-        chunks = [
-            {"choices": [{"index": 0, "delta": {"content": content}, "finish_reason": None}]},
-            {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
-        ]
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.end_headers()
-        for chunk in chunks:
-            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
-        self.wfile.write(b"data: [DONE]\n\n")
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@contextmanager
-def endpoint() -> Iterator[ThreadingHTTPServer]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-    server.asked, server.numbers, server.opened = [], count(), Event()  # type: ignore[attr-defined]
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.opened.set()  # type: ignore[attr-defined]
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 @pytest.mark.slow
-def test_the_command_survives_kill_and_asks_for_the_rest_only(tmp_path, write_lines, train, monkeypatch):
-    texts = 60
+def test_the_command_survives_kill_and_asks_for_the_rest_only(tmp_path, write_lines, train, judge_endpoint):
+    """Of an endpoint that answers every text with a request of its own, the first ones at once, the others later."""
+    texts, numbers, opened = 60, count(), Event()
+
+    def answer(body: dict[str, Any]) -> str:
+        if next(numbers) >= ANSWERED:
+            opened.wait()
+        text = body["messages"][-1]["content"].split("\n")[1]
+        return f"<Instruction.Overview>About {text[:9]}</Instruction.Overview>"
+
+    judge_endpoint.says = answer
     history = write_lines(
         {"user_id": "ann", "id": str(number), "timestamp": number, "text": f"Text {number:04d}"}
         for number in range(texts)
     )
     out, replies = tmp_path / "out.jsonl.gz", tmp_path / "out.jsonl.replies"
     command = [Path(sys.executable).parent / "pearl", "train", "requests", "--history", history, "--out", out]
-    with endpoint() as server:
-        monkeypatch.setenv("PEARL_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-        monkeypatch.setenv("PEARL_LLM_MODEL", "tiny")
-        first = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    first = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
         while stored(replies) < ANSWERED:
             assert first.poll() is None
             time.sleep(0.005)
         first.send_signal(signal.SIGKILL)
         first.wait()
         kept = stored(replies)
-        server.opened.set()  # type: ignore[attr-defined]
+    finally:
+        opened.set()
 
-        second = train("requests", history=history, out=out)
+    second = train("requests", history=history, out=out)
 
-        asked = server.asked  # type: ignore[attr-defined]
     assert (second.status, second.out) == (0, "")
     assert f"0 requests were there, {texts} are synthetic, 0 documents stay without one" in second.err
     assert kept == ANSWERED
-    assert texts <= len(asked) <= texts + 8  # only what was under way is asked for twice
+    assert texts <= len(judge_endpoint.bodies) <= texts + 8  # only what was under way is asked for twice
     (found,) = read_histories(out).values()
     assert [document.request for document in found] == [f"About Text {number:04d}"[:15] for number in range(texts)]
 
