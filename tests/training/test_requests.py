@@ -19,10 +19,9 @@ import pytest
 
 from pearl.asking.kept import open_replies
 from pearl.chat.base import Reply
-from pearl.errors import ChatRefused, ChatTimeout, InputError
+from pearl.errors import ChatRefused, ChatTimeout
 from pearl.history.files import read_histories
 from pearl.records import Document, Usage
-from retriever.templates import auxiliary_template
 from tests.fake_chat import FakeChatModel
 from training.requests import (
     RequestReplies,
@@ -223,33 +222,6 @@ def test_a_model_that_fails_loses_nothing(tmp_path):
     assert kept >= 3
     assert len(model.calls) == 10 - kept
     assert sum(line["request"] == REQUEST for line in lines) == 10
-
-
-@pytest.mark.parametrize("left", [0, 1, 3, 4])
-def test_a_reply_that_was_not_kept_is_asked_for_again(left, tmp_path):
-    found = histories(3)
-    whole = fill_in(found, FakeChatModel([GOOD] * 4), tmp_path)
-    with closing(sqlite3.connect(tmp_path / "out.replies")) as connection, connection:
-        connection.execute("DELETE FROM replies WHERE key NOT IN (SELECT key FROM replies LIMIT ?)", (left,))
-    model = FakeChatModel([GOOD] * 4)
-
-    assert fill_in(found, model, tmp_path) == whole
-    assert len(model.calls) == 4 - left
-    assert stored(tmp_path / "out.replies") == 4
-
-
-def test_replies_of_another_model_are_not_taken(tmp_path):
-    fill_in(histories(2), FakeChatModel([GOOD] * 2), tmp_path)
-    other = FakeChatModel([MUTE] * 2, name="other")
-
-    assert [line.get("request") for line in fill_in(histories(2), other, tmp_path)] == ["asked", None] * 2
-    assert len(other.calls) == 2
-    assert stored(tmp_path / "out.replies") == 4
-
-
-def test_the_prompts_file_is_no_template_of_the_auxiliary_model():
-    with pytest.raises(InputError, match="there are comment, commit, post, or"):
-        auxiliary_template("letter")
 
 
 ANSWERED = 20
