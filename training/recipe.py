@@ -123,32 +123,7 @@ def _begun(options: TrainingOptions, console: Console, budget: Budget | None = N
     than the base does. Raises InputError for what would show after hours."""
     budget = budget or Budget(options.budget_minutes)
     check_replaceable(options.out, options.work)
-    of_the_cross_encoder = {
-        f"--choose loss={RELEVANCE}": options.loss == RELEVANCE,
-        f"--choose weight={options.weight}": options.weight != SEARCH,
-        "--choose keep_cross_encoder=yes": options.keep_cross_encoder,
-    }
-    preset = values_of(TrainingConfig, options.preset)
-    for name in CROSS_ENCODER_CHOICES:
-        of_the_cross_encoder[f"--choose {name}"] = getattr(options, name) != preset[name]
-    for option, is_given in of_the_cross_encoder.items():
-        if options.first_stage_only and is_given:
-            raise InputError(
-                f"--choose first_stage_only=yes: there is no cross-encoder for {option}; leave one out.", param="choose"
-            )
-    if options.keep_cross_encoder and options.weight == 0:
-        raise InputError(
-            "--choose keep_cross_encoder=yes: with weight=0 the cross-encoder counts for nothing; leave one out.",
-            param="choose",
-        )
-    if options.loss == RELEVANCE and options.weight not in (SEARCH, 1.0):
-        raise InputError(
-            f"--choose loss=relevance: the cross-encoder stands alone, so --choose weight={options.weight:g} says "
-            "nothing; leave one out.",
-            param="weight",
-        )
-    if options.loss == DISTILL and options.share not in (KEPT_SHARE, 1.0):
-        raise InputError("--choose share: loss=distill learns from all requests; leave one out.", param="share")
+    _check_choices(options)
     options = options.as_its_loss_asks()
     device_named(options.own_device)
     if options.ray:
@@ -168,6 +143,23 @@ def _begun(options: TrainingOptions, console: Console, budget: Budget | None = N
             code="no_requests",
         )
     return Run(options, corpora, encoder, budget, console)
+
+
+def _check_choices(options: TrainingOptions) -> None:
+    """Raise InputError where a choice leaves another one, which is given, nothing to say."""
+    preset = values_of(TrainingConfig, options.preset) | {"weight": SEARCH}
+    names = ("weight", "keep_cross_encoder", *CROSS_ENCODER_CHOICES)
+    of_cross_encoder = [name for name in names if getattr(options, name) != preset[name]]
+    alone = options.loss == RELEVANCE
+    for choice, is_made, idle in (
+        ("first_stage_only=yes", options.first_stage_only, [*(["loss"] if alone else []), *of_cross_encoder]),
+        ("weight=0", options.weight == 0, ["keep_cross_encoder"] if options.keep_cross_encoder else []),
+        ("loss=relevance", alone, ["weight"] if options.weight not in (SEARCH, 1.0) else []),
+        ("loss=distill", options.loss == DISTILL, ["share"] if options.share not in (KEPT_SHARE, 1.0) else []),
+    ):
+        if is_made and idle:
+            said = f"--choose {choice}: then --choose {idle[0]} says nothing; leave one out."
+            raise InputError(said, param="choose")
 
 
 def fit_artifact(run: Run, division: Division, origins: Mapping[str, Origin]) -> Artifact:

@@ -15,11 +15,10 @@ absent: dict[str, Any] = sys.modules
 for module in ("openvino_telemetry", "openvino.tools.ovc"):
     absent.setdefault(module, None)
 
-from openvino import Core, Model, PartialShape, Tensor, Type  # noqa: E402
+from openvino import Core, Model  # noqa: E402
 from openvino import opset15 as ops  # noqa: E402
-from openvino.op.util import Variable, VariableInfo  # noqa: E402
 
-__all__ = ["Core", "Model", "PartialShape", "Tensor", "Type", "Variable", "VariableInfo", "integers", "ops"]
+__all__ = ["Core", "Model", "integers", "ops"]
 
 
 def integers(values: Any) -> Any:

@@ -6,11 +6,8 @@ import json
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -56,33 +53,6 @@ def loaded(program: str, home: Path, words: Sequence[str] = (), **settings: str)
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 
-class Instant(BaseHTTPRequestHandler):
-    """A chat model that answers the same to everything."""
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.end_headers()
-        for choice in ({"delta": {"content": "Come at nine."}}, {"delta": {}, "finish_reason": "stop"}):
-            self.wfile.write(f"data: {json.dumps({'choices': [choice]})}\n\n".encode())
-
-    def log_message(self, *arguments: Any) -> None:
-        pass
-
-
-@pytest.fixture
-def instant() -> Iterator[dict[str, str]]:
-    """Settings of an endpoint that answers at once."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Instant)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield {"PEARL_LLM_BASE_URL": f"http://127.0.0.1:{server.server_port}/v1", "PEARL_LLM_MODEL": "instant"}
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
 def test_the_list_of_commands_loads_no_command(tmp_path):
     found = loaded(RUN, tmp_path, ["--help"])
     assert not found & (NEVER | MODELS | {"fastapi", "numpy", "pydantic", "rich", "sqlalchemy"})
@@ -98,13 +68,14 @@ def test_no_help_loads_what_only_the_work_needs(tmp_path):
 
 
 @pytest.mark.slow
-def test_an_import_and_a_draft_load_no_more_than_they_need(tmp_path, instant):
+def test_an_import_and_a_draft_load_no_more_than_they_need(tmp_path, judge_endpoint):
+    endpoint = {"PEARL_LLM_BASE_URL": judge_endpoint.address, "PEARL_LLM_MODEL": "mock"}
     source = tmp_path / "history.jsonl"
     source.write_text(json.dumps({"user_id": "me", "id": "a", "timestamp": 1, "text": "Fetch the bike at nine."}))
     loaded(RUN, tmp_path / "home", ["import", "jsonl", str(source)])  # makes the store, which alembic does
     found = loaded(RUN, tmp_path / "home", ["import", "jsonl", str(source)])
     assert not found & (NEVER | MODELS | {"fastapi"})
-    found = loaded(RUN, tmp_path / "home", ["draft", "When is it done?"], **instant)
+    found = loaded(RUN, tmp_path / "home", ["draft", "When is it done?"], **endpoint)
     assert not found & (NEVER | {"fastapi", "sklearn", "sentence_transformers"})
-    found = loaded(RUN, tmp_path / "home", ["draft", "When?", "--json", "-"], **instant)
+    found = loaded(RUN, tmp_path / "home", ["draft", "When?", "--json", "-"], **endpoint)
     assert not found & (NEVER | {"fastapi"})

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pearl.errors import NotFound
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
 from retriever.baselines.likelihood import LikelihoodRetriever
@@ -53,12 +52,6 @@ def test_without_need_of_the_encoder_it_is_not_used(entry):
 def test_a_folder_is_a_trained_retriever_that_needs_the_encoder(tmp_path):
     entry = find_entry(str(tmp_path))
     assert (entry.trained, entry.needs_encoder, entry.name) == (True, True, str(tmp_path))
-
-
-def test_an_unknown_name_is_answered_with_all_names():
-    with pytest.raises(NotFound) as caught:
-        find_entry("oracle")
-    assert all(name in caught.value.message for name in names(ENTRIES))
 
 
 def test_the_route_names_those_that_are_served():

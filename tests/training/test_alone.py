@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from retriever.calibrated.artifact import read_manifest
 from training.gains.scores import read_scores
-from training.recipe import train_retriever
-from training.run import TrainingOptions
 
 DOCUMENTS = 40
 LEARNED, CHOSEN = 24, 32  # places where the texts to choose by, and to measure with, begin
@@ -43,6 +39,8 @@ def test_one_user_trains_measures_fits_again_and_ranks(train, run_pearl, write_l
     ran = train("retriever", **alone, out=tmp_path / "model")
     assert (ran.status, ran.out) == (0, "")
     artifact, work = read_manifest(tmp_path / "model"), tmp_path / "model.work"
+    steps = ["scoring mine-train", "scoring mine-dev", "signals", "scoring mine-test"]
+    assert sorted(steps, key=ran.err.index) == steps  # what is measured with is scored when the artifact is there
     assert "Note: too few users for a split by users (1), so each history is split by time" in ran.err
     assert artifact.training["notes"][0].startswith("too few users for a split by users (1)")
     assert artifact.training["split"] == {"by": "time", "learned": "train", "asked": "dev"}
@@ -76,48 +74,6 @@ def test_one_user_trains_measures_fits_again_and_ranks(train, run_pearl, write_l
     assert ranked.err.startswith("Do not use this artifact: ")
 
 
-def test_scores_and_groups_of_one_user(train, alone, tmp_path):
-    """With the steps one by one, of each split its part of the history."""
-    options = {name: alone[name] for name in ("history", "aux")}
-    found = []
-    for split in ("train", "dev", "test"):
-        out = tmp_path / f"{split}.parquet"
-        ran = train("score", **options, split=split, choose=["candidates=5", "partition=rolling"], out=out)
-        assert ran.status == 0
-        assert f"Too few users for a split by users (1): '{split}' are the texts between" in ran.err
-        assert f" of 1 user in {out}\n" in ran.err
-        found.append(requests_in(out))
-    learned, chosen, tested = found
-    assert max(learned) < LEARNED <= min(chosen) <= max(chosen) < CHOSEN <= min(tested)
-    ran = train(
-        "select",
-        scores=tmp_path / "train.parquet",
-        out=tmp_path / "groups.parquet",
-        choose=["positives=1", "negatives=2"],
-    )
-    assert ran.status == 0
-    assert "requests of 1 user in" in ran.err
-
-
-def test_the_budget_is_spent_on_training_before_measuring(alone, tmp_path):
-    """What is measured with is scored when the artifact is there."""
-    said = StringIO()
-    options = TrainingOptions(
-        (alone["history"],),
-        tmp_path / "model",
-        tmp_path / "work",
-        aux=str(alone["aux"]),
-        encoder=str(alone["encoder"]),
-        candidates=5,
-        first_stage_only=True,
-        budget_minutes=30,
-    )
-    artifact = train_retriever(options, Console(file=said, width=500))
-    assert artifact.training["test_requests"] > 0
-    steps = ["scoring mine-train", "scoring mine-dev", "signals", "scoring mine-test"]
-    assert sorted(steps, key=said.getvalue().index) == steps
-
-
 def test_a_history_without_requests_says_what_is_missing(train, writings, write_lines, alone, tmp_path):
     lines = [line | {"request": None} for line in writings(["ann"], documents=12)]
     options = alone | {"history": write_lines(lines, "bare.jsonl")}
@@ -134,25 +90,26 @@ def test_a_history_without_requests_says_what_is_missing(train, writings, write_
     assert not (tmp_path / "scores.parquet").exists()
 
 
-def test_a_history_in_which_all_texts_are_the_same(train, writings, write_lines, alone, tmp_path):
-    lines = [line | {"text": "As I said, it is all the same."} for line in writings(["ann"], documents=12)]
-    ran = train("retriever", **alone | {"history": write_lines(lines, "same.jsonl")}, out=tmp_path / "model")
-    assert (ran.status, ran.out) == (2, "")
-    assert "no user has enough documents before a text that answers a request, not counting copies of it" in ran.err
-    assert not (tmp_path / "model").exists()
-
-
 def test_the_steps_one_by_one_on_what_the_step_before_wrote(train, run_pearl, write_lines, alone, tmp_path):
     """score, select, fit on the groups that were selected, and rank."""
     work, groups = tmp_path / "work", tmp_path / "groups.parquet"
     scored = {name: alone[name] for name in ("history", "aux")}
     scored["choose"] = ["candidates=5", "partition=rolling", "targets=12"]
-    for split in ("train", "dev"):
-        assert train("score", **scored, split=split, out=work / f"mine-{split}.parquet").status == 0
+    found = []
+    for split in ("train", "dev", "test"):
+        out = work / f"mine-{split}.parquet"
+        ran = train("score", **scored, split=split, out=out)
+        assert ran.status == 0
+        assert f"Too few users for a split by users (1): '{split}' are the texts between" in ran.err
+        assert f" of 1 user in {out}\n" in ran.err
+        found.append(requests_in(out))
+    learned, chosen, tested = found
+    assert max(learned) < LEARNED <= min(chosen) <= max(chosen) < CHOSEN <= min(tested)
     options = {"share": 0.5, "positives": 1, "negatives": 2, "normalize": "mean"}
-    chosen = [f"{name}={value}" for name, value in options.items()]
-    ran = train("select", scores=work / "mine-train.parquet", out=groups, json="-", choose=chosen)
+    told = [f"{name}={value}" for name, value in options.items()]
+    ran = train("select", scores=work / "mine-train.parquet", out=groups, json="-", choose=told)
     assert ran.status == 0
+    assert "requests of 1 user in" in ran.err
     selected = json.loads(ran.out)
     assert selected["groups"] == selected["requests_kept"] == 6
 
@@ -170,18 +127,11 @@ def test_the_steps_one_by_one_on_what_the_step_before_wrote(train, run_pearl, wr
     own = f"PEARL_ENCODER={alone['encoder']}"
     assert run_pearl("rank", own, model=tmp_path / "model", input=write_lines([line]), output="-").status == 0
 
-    for changed, said in (
-        ({"groups": groups, "choose": ["share=1"]}, "pearl: --choose share: is what --groups was selected with"),
-        ({"groups": groups, "choose": ["loss=distill"]}, "pearl: --groups: loss=distill learns from all requests"),
-        ({"groups": work / "mine-train.parquet"}, "is not a file of groups of 'pearl train select'"),
-        ({"groups": tmp_path / "none.parquet"}, "none.parquet: there is no such file"),
+    for choice, said in (
+        ("share=1", "pearl: --choose share: is what --groups was selected with"),
+        ("loss=distill", "pearl: --groups: loss=distill learns from all requests"),
     ):
-        told = [*signals, *changed.pop("choose", ())]
-        ran = train("fit", **fitting, **changed, choose=told, out=tmp_path / "other")
+        ran = train("fit", **fitting, groups=groups, choose=[*signals, choice], out=tmp_path / "other")
         assert (ran.status, ran.out) == (2, "")
         assert said in ran.err
-    train("select", scores=work / "mine-dev.parquet", out=groups, choose=chosen)
-    ran = train("fit", **fitting, groups=groups, choose=signals, out=tmp_path / "other")
-    assert ran.status == 2
-    assert "is not among the requests to train on in --work; select from its scores to train on." in ran.err
     assert not (tmp_path / "other").exists()

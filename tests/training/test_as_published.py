@@ -150,20 +150,3 @@ def test_single_choices_without_the_preset_and_an_adapter(
     ran = run_pearl("rank", f"PEARL_ENCODER={tiny['encoder']}", model=tmp_path / "model", **asked)
     assert ran.status == 0, ran.err
     assert len(set(ran.json["scores"])) == 3
-
-
-def test_choices_that_contradict_each_other(train, tiny, base, tmp_path):
-    alone, nothing = "first_stage_only=yes", "--choose first_stage_only=yes: there is no cross-encoder for"
-    for choose, said in (
-        (["preset=paper"], "--choose preset=paper: there are corrected, as_published."),
-        (["preset=as_published", alone], f"{nothing} --choose weight=1.0; leave one out."),
-        (["frozen_layers=9"], "--choose frozen_layers=9: the base"),
-        ([alone, "warm_start=no"], f"{nothing} --choose warm_start; leave one out."),
-        ([alone, "rate=0.1"], f"{nothing} --choose rate; leave one out."),
-        ([alone], f"{nothing} --choose base; leave one out."),
-        (["candidates=1"], "--choose candidates=1: give at least 3, or all."),
-    ):
-        ran = train("retriever", **tiny, choose=[base, *choose], out=tmp_path / "model")
-        assert (ran.status, ran.out) == (2, ""), ran.err
-        assert said in ran.err.splitlines()[-1]
-        assert not (tmp_path / "model").exists()

@@ -163,17 +163,3 @@ def test_files_of_any_names_in_one_folder(score, run_pearl, mine, sentence_folde
     assert ran.status == 0, ran.err
     trained_on = [each["file"] for each in read_manifest(Path("M")).training["histories"]]
     assert trained_on == ["mine.2020.jsonl.gz", "mine.2021.jsonl.gz"]
-
-
-def test_gains_that_cannot_be_written(score, mine):
-    for gains, said in ((mine.parent, "that is a folder"), ("./a.parquet", "is the file of --out; name another one.")):
-        ran = score(TRAIN, "a.parquet", gains=gains)
-        assert ran.status == 2
-        assert f"--gains {Path(gains)}: {said}" in ran.err
-        assert not Path("a.parquet").exists()
-
-
-def test_every_split_can_be_scored(score):
-    for split in SPLITS:
-        assert score(split, f"{split}.parquet", gains=f"new/{split}.jsonl.gz").status == 0
-        assert Path(f"new/{split}.jsonl.gz").stat().st_size > 0

@@ -30,6 +30,13 @@ def chats(run_pearl, tmp_path):
     return run
 
 
+@pytest.fixture
+def fit(train, chat_folder, tmp_path):
+    """``pearl train chat`` on the conversations, with choices, and options by name."""
+    common = {"data": tmp_path / "chats.jsonl", "base": chat_folder, "out": tmp_path / "judge", "json": "-"}
+    return lambda *choose, **options: train("chat", **common | options, choose=list(choose))
+
+
 def test_pairs_in_both_orders_and_scored_texts(chats):
     ran, turns = chats()
     assert ran.json["records"] == {"pairs": 3, "scored texts": 1, "score off the scale": 1}
@@ -79,18 +86,10 @@ def test_reasons_in_the_question_or_before_the_verdict(chats):
         assert why in ran.err
 
 
-def test_a_judge_is_trained(chats, train, chat_folder, tmp_path):
+def test_a_judge_is_trained(chats, fit, chat_folder, tmp_path):
     chats("--choose", "variant=P")
     data, model = tmp_path / "chats.jsonl", tmp_path / "judge"
-    ran = train(
-        "chat",
-        data=data,
-        dev=data,
-        base=chat_folder,
-        out=model,
-        choose=["epochs=2", "rate=0.05", "accumulate=2"],
-        json="-",
-    )
+    ran = fit("epochs=2", "rate=0.05", "accumulate=2", dev=data)
     assert ran.status == 0, ran.err
     figures = ran.json
     assert (figures["conversations"], figures["too_long"], len(figures["dev_loss"])) == (6, 0, 2)
@@ -102,23 +101,21 @@ def test_a_judge_is_trained(chats, train, chat_folder, tmp_path):
     assert json.loads((model / "training.json").read_bytes()) | {"model": str(model)} == figures
 
 
-def test_an_adapter_is_fitted_over_weights_of_four_bits(chats, train, chat_folder, tmp_path, monkeypatch):
+def test_an_adapter_is_fitted_over_weights_of_four_bits(chats, fit, chat_folder, tmp_path, monkeypatch):
     import torch
     from bitsandbytes.nn import Linear4bit
     from transformers import AutoModelForCausalLM, Trainer
 
     fitted = []
-    fit = Trainer.train
+    trained = Trainer.train
 
     def seen(self, **more):
         fitted.append(self.model)
-        return fit(self, **more)
+        return trained(self, **more)
 
     monkeypatch.setattr(Trainer, "train", seen)
     chats("--choose", "variant=P")
-    data, out = tmp_path / "chats.jsonl", tmp_path / "judge"
-    options = {"data": data, "dev": data, "base": chat_folder, "choose": ["epochs=2", "rate=0.05", "accumulate=2"]}
-    ran = train("chat", "--choose", "four_bit=yes", out=out, json="-", **options)
+    ran = fit("four_bit=yes", "epochs=2", "rate=0.05", "accumulate=2", dev=tmp_path / "chats.jsonl")
     assert ran.status == 0, ran.err
     assert ran.json["dev_loss"][1] < ran.json["dev_loss"][0], "it learns"
     (model,) = fitted
@@ -126,7 +123,9 @@ def test_an_adapter_is_fitted_over_weights_of_four_bits(chats, train, chat_folde
     assert {(layer.weight.quant_type, layer.weight.dtype) for layer in packed} == {("nf4", torch.uint8)}
 
     # the adapter lies in whole weights: what is written differs from the base, and is of its precision
-    written, base = (AutoModelForCausalLM.from_pretrained(folder, dtype="auto") for folder in (out, chat_folder))
+    written, base = (
+        AutoModelForCausalLM.from_pretrained(folder, dtype="auto") for folder in (tmp_path / "judge", chat_folder)
+    )
     differs = {
         name for name, weight in written.state_dict().items() if not torch.equal(weight, base.state_dict()[name])
     }
@@ -134,9 +133,9 @@ def test_an_adapter_is_fitted_over_weights_of_four_bits(chats, train, chat_folde
     assert {weight.dtype for weight in written.state_dict().values()} == {torch.float32}
 
 
-def test_the_embedded_model_is_not_held_in_four_bits(chats, train, tmp_path):
+def test_the_embedded_model_is_not_held_in_four_bits(chats, fit):
     chats("--choose", "variant=P")
-    ran = train("chat", "--choose", "four_bit=yes", data=tmp_path / "chats.jsonl", out=tmp_path / "judge")
+    ran = fit("four_bit=yes", base="embedded")
     assert ran.status == 2
     assert "--choose four_bit=yes needs a folder or a hub's name as --base" in ran.err
 
@@ -146,50 +145,41 @@ def written(folder):
     return [(folder / name).read_bytes() for name in ("model.safetensors", "training.json")]
 
 
-def test_an_interrupted_training_goes_on_to_the_same_model(chats, train, chat_folder, tmp_path):
+def test_an_interrupted_training_goes_on_to_the_same_model(chats, fit, tmp_path):
     chats("--choose", "variant=P")
-    shared = {
-        "data": tmp_path / "chats.jsonl",
-        "base": chat_folder,
-        "choose": ["epochs=2", "rate=0.05", "accumulate=1"],
-    }
-    assert train("chat", out=tmp_path / "whole", **shared).status == 0
+    choices = ("epochs=2", "rate=0.05", "accumulate=1")
+    assert fit(*choices, out=tmp_path / "whole").status == 0
     (kept,) = (path for path in (tmp_path / "whole.work").iterdir() if path.is_dir())
     # killed while it wrote the second checkpoint
     shutil.copytree(kept, tmp_path / "work" / kept.name)
     (tmp_path / "work" / kept.name / "checkpoint-12" / "trainer_state.json").unlink()
-    ran = train("chat", out=tmp_path / "resumed", work=tmp_path / "work", **shared)
+    ran = fit(*choices, out=tmp_path / "resumed", work=tmp_path / "work")
     assert ran.status == 0, ran.err
     assert written(tmp_path / "resumed") == written(tmp_path / "whole")
 
 
-def test_a_training_that_had_stopped_is_not_gone_on_with(chats, train, chat_folder, tmp_path, monkeypatch):
+def test_a_training_that_had_stopped_is_not_gone_on_with(chats, fit, tmp_path, monkeypatch):
     """It was interrupted while it wrote the model; the command is repeated from another folder."""
     chats("--choose", "variant=R")
-    data = tmp_path / "chats.jsonl"
-    shared = {"data": data, "dev": data, "base": chat_folder, "choose": ["epochs=20", "rate=0.4", "accumulate=1"]}
+    choices, dev = ("epochs=20", "rate=0.4", "accumulate=1"), tmp_path / "chats.jsonl"
     monkeypatch.chdir(tmp_path)
-    ran = train("chat", out="whole", work="work", json="-", **shared)
+    ran = fit(*choices, dev=dev, out="whole", work="work")
     assert ran.status == 0, ran.err
     assert len(ran.json["dev_loss"]) < 20, "it stopped"
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
-    ran = train("chat", out="again", work=tmp_path / "work", **shared)
+    ran = fit(*choices, dev=dev, out="again", work=tmp_path / "work")
     assert ran.status == 0, ran.err
     assert written(tmp_path / "other" / "again") == written(tmp_path / "whole")
 
 
-def test_the_checkpoints_of_another_training_are_left_alone(chats, train, chat_folder, tmp_path):
-    options = {
-        "data": tmp_path / "chats.jsonl",
-        "base": chat_folder,
-        "choose": ["rate=0.05", "accumulate=1", "epochs=1"],
-    }
+def test_the_checkpoints_of_another_training_are_left_alone(chats, fit, tmp_path):
+    choices = ("rate=0.05", "accumulate=1", "epochs=1")
     chats("--choose", "variant=R")
-    assert train("chat", out=tmp_path / "one", work=tmp_path / "work", **options).status == 0
+    assert fit(*choices, out=tmp_path / "one", work=tmp_path / "work").status == 0
     chats("--choose", "variant=P")
-    assert train("chat", out=tmp_path / "two", work=tmp_path / "work", **options).status == 0
-    assert train("chat", out=tmp_path / "alone", **options).status == 0
+    assert fit(*choices, out=tmp_path / "two", work=tmp_path / "work").status == 0
+    assert fit(*choices, out=tmp_path / "alone").status == 0
     assert written(tmp_path / "two") == written(tmp_path / "alone") != written(tmp_path / "one")
 
 
@@ -205,29 +195,24 @@ def test_the_checkpoints_of_another_training_are_left_alone(chats, train, chat_f
         (None, "there is no conversation in it."),
     ],
 )
-def test_bad_conversations_are_named(train, write_lines, chat_folder, tmp_path, line, message):
-    data = write_lines([line] if line else [], "chats.jsonl")
-    ran = train("chat", data=data, base=chat_folder, out=tmp_path / "m")
-    assert (ran.status, (tmp_path / "m").exists()) == (2, False)
+def test_bad_conversations_are_named(fit, write_lines, tmp_path, line, message):
+    write_lines([line] if line else [], "chats.jsonl")
+    ran = fit()
+    assert (ran.status, (tmp_path / "judge").exists()) == (2, False)
     assert message in ran.err
 
 
-def test_what_cannot_be_trained_is_refused_before_the_work(
-    chats, train, causal_folder, chat_folder, seq2seq_folder, tmp_path
-):
+def test_what_cannot_be_trained_is_refused_before_the_work(chats, fit, causal_folder, seq2seq_folder, tmp_path):
     chats("--choose", "variant=R")
-    data = tmp_path / "chats.jsonl"
-    assert "no chat template" in train("chat", data=data, base=causal_folder, out=tmp_path / "m").err
-    assert "cannot be loaded" in train("chat", data=data, base=tmp_path / "none", out=tmp_path / "m").err
-    other = train("chat", data=data, base=seq2seq_folder, out=tmp_path / "m").err
+    assert "no chat template" in fit(base=causal_folder).err
+    assert "cannot be loaded" in fit(base=tmp_path / "none").err
+    other = fit(base=seq2seq_folder).err
     assert (other.count("\n"), other.count("cannot be loaded: Unrecognized configuration class")) == (1, 1), "no list"
     full = tmp_path / "full"
     full.mkdir()
     (full / "novel.txt").write_text("mine", encoding="utf-8")
-    assert "there is something already" in train("chat", data=data, base=chat_folder, out=full).err
+    assert "there is something already" in fit(out=full).err
     assert (full / "novel.txt").exists()
-    within = train("chat", data=data, base=chat_folder, out=tmp_path / "m", work=tmp_path / "m" / "work")
-    assert "which is replaced" in within.err, "it could not be gone on with"
-    short = train("chat", data=data, base=chat_folder, out=tmp_path / "m", choose="max_tokens=16")
-    assert "give a larger max_tokens" in short.err
-    assert not list(tmp_path.glob(".m.*")), "nothing half written is left"
+    assert "which is replaced" in fit(work=tmp_path / "judge" / "work").err, "it could not be gone on with"
+    assert "give a larger max_tokens" in fit("max_tokens=16").err
+    assert not list(tmp_path.glob(".judge.*")), "nothing half written is left"

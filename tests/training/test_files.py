@@ -1,16 +1,16 @@
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
-from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pearl.errors import InputError
 from retriever.calibrated.artifact import MANIFEST
-from training.files import alone_in, alone_with, check_file, check_place, check_replaceable, replaced
+from training.files import alone_in, alone_with, check_file, check_replaceable, replaced
 
 IN_IT = "the command runs in this folder, and replaces it; change to another one."
 
@@ -89,13 +89,17 @@ def test_the_folder_that_the_command_runs_in_is_not_replaced(tmp_path, train, mo
         assert (ran.status, ran.err) == (2, f"pearl: {out}: {IN_IT}\n")
 
 
-def test_one_run_at_a_time_in_a_folder(tmp_path):
-    folder = tmp_path / "deep" / "work"
-    with alone_in(folder, "work"):
-        with pytest.raises(InputError, match=r"another run is computing there") as caught, alone_in(folder, "work"):
-            pass
+@pytest.mark.parametrize("alone", [alone_in, alone_with])
+def test_one_run_at_a_time(tmp_path, alone):
+    place = tmp_path / "deep" / "work"
+    with alone(place, "work"):
+        with pytest.raises(InputError, match=r"--work .*work: another run is computing there") as caught:
+            alone(place, "work").__enter__()
         assert (caught.value.param, caught.value.code) == ("work", "in_use")
-    with alone_in(folder, "work"):  # given back
+        with alone(place.with_name("other"), "work"):
+            pass
+    assert place.exists() == (alone is alone_in)
+    with alone(place, "work"):  # given back
         pass
 
 
@@ -119,16 +123,6 @@ def test_a_folder_that_cannot_be_made(tmp_path):
         pass
 
 
-def test_one_run_at_a_time_with_a_file(tmp_path):
-    file = tmp_path / "deep" / "out.replies"
-    with alone_with(file, "out"):
-        with pytest.raises(InputError, match=r"--out .*out\.replies: another run"), alone_with(file, "out"):
-            pass
-        with alone_with(file.with_name("other.replies"), "out"):
-            pass
-    assert not file.exists()
-
-
 def test_what_cannot_be_written_is_refused_before_the_work(tmp_path):
     (tmp_path / "file").write_text("in the way")
     check_file("out", tmp_path / "not" / "there" / "yet.parquet", ())
@@ -146,10 +140,49 @@ def test_what_cannot_be_written_is_refused_before_the_work(tmp_path):
         check_replaceable(tmp_path / "file" / "model", tmp_path / "work")
 
 
-def test_a_folder_that_is_closed_is_refused_before_the_work(tmp_path):
-    (tmp_path / "closed").mkdir(mode=0o500)
-    if os.access(tmp_path / "closed", os.W_OK):
-        pytest.skip("whoever runs this may write everywhere")
-    for check in (check_place, partial(check_file, inputs=())):
-        with pytest.raises(InputError, match="nothing can be written in"):
-            check("out", tmp_path / "closed" / "model")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("requests --history h.jsonl --out h.jsonl", "--out h.jsonl: is a file that is read; name another one."),
+        ("requests --history none.jsonl --out folder", "--out folder: that is a folder; name a file."),
+        ("requests --history none.jsonl --out h.jsonl/out", "--out h.jsonl/out: {}/h.jsonl is a file; name another "),
+        ("requests --history h.jsonl --out o --json o", "--json o: is the file of --out; name another one."),
+        ("requests --history none.jsonl --out o", "none.jsonl: cannot be read"),
+        ("score --history none.jsonl --out folder", "--out folder: that is a folder; name a file."),
+        ("score --history none.jsonl --out h.jsonl/out", "--out h.jsonl/out: {}/h.jsonl is a file; name another "),
+        ("score --history none.jsonl --out o --gains folder", "--gains folder: that is a folder; name a file."),
+        ("score --history none.jsonl --out o --gains ./o", "--gains o: is the file of --out; name another one."),
+        ("select --scores h.jsonl --out h.jsonl", "--out h.jsonl: is a file that is read; name another one."),
+        ("select --scores h.jsonl --out no/groups", "--out no/groups: there is no folder no."),
+        ("select --scores h.jsonl --out o --json folder", "--json folder: that is a folder; name a file."),
+        ("select --scores h.jsonl --out o --json o", "--json o: is the file of --out; name another one."),
+        ("requests --history h.jsonl --out busy", "--out busy.replies: another run is computing there; wait for its "),
+        ("score --history h.jsonl --out busy.parquet", "--out busy.parts: another run is computing there; wait for "),
+        ("retriever --history h.jsonl --work busy.work --out o", "--work busy.work: another run is computing there"),
+        ("fit --history h.jsonl --work busy.work --out o", "--work busy.work: another run is computing there; wait "),
+    ],
+)
+def test_each_command_refuses_what_it_cannot_write_before_the_work(
+    train, writings, write_lines, causal_folder, sentence_folder, tmp_path, monkeypatch, words, said
+):
+    write_lines(writings(["ann"]), "h.jsonl")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    command, *words = words.split()
+    small = ["targets=2"] if command == "score" else ["first_stage_only=yes", f"encoder={sentence_folder}"]
+    told: dict[str, Any] = {
+        "requests": {"llm": "embedded"},
+        "score": {"aux": causal_folder, "choose": small},
+        "select": {},
+    }.get(command, {"choose": small})
+    here = Path()
+    with (
+        alone_with(here / "busy.replies", "out"),
+        alone_in(here / "busy.parts", "out"),
+        alone_in(here / "busy.work", "work"),
+    ):
+        before = {path.name for path in tmp_path.iterdir()}
+        ran = train(command, *words, **told)
+        assert {path.name for path in tmp_path.iterdir()} == before
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.splitlines()[-1].startswith(f"pearl: {said.format(tmp_path)}")

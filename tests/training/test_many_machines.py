@@ -348,16 +348,8 @@ def test_a_training_scores_as_one_process_does(
     cluster, writings, write_lines, causal_folder, sentence_folder, tmp_path
 ):
     words = ["train", "retriever", "--history", write_lines(writings(["ann"], documents=40), "h.jsonl")]
-    words += [
-        "--aux",
-        causal_folder,
-        "--encoder",
-        sentence_folder,
-        "--choose",
-        "candidates=5",
-        "--choose",
-        "first_stage_only=yes",
-    ]
+    words += ["--aux", causal_folder, "--encoder", sentence_folder]
+    words += ["--choose", "candidates=5", "--choose", "first_stage_only=yes"]
     ended(cluster.pearl(*words, "--out", tmp_path / "alone"))
     ended(cluster.pearl(*words, "--out", tmp_path / "many", "--ray", cluster.address))
     scores = {file.name: file.read_bytes() for file in (tmp_path / "alone.work").glob("*.parquet")}

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from io import StringIO
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -20,16 +18,11 @@ from rich.console import Console
 
 from pearl.clock import Budget
 from pearl.errors import InputError
-from pearl.history.partition import DEV, ROLLING, TEST, TRAIN
+from pearl.history.partition import DEV, TEST, TRAIN
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, artifact_retriever, load_artifact, read_manifest
 from retriever.models.encoder import SentenceEncoder
 from training.choose.measure import LEAST_REQUESTS
-from training.data.histories import Corpus
-from training.data.split import BY_TIME
-from training.files import alone_in
-from training.gains.labels import SplitScoring
-from training.gains.units import TARGETS_PER_PIECE, GainOptions
 from training.recipe import fit_retriever, train_retriever
 from training.run import TrainingOptions, TrainingPlan
 
@@ -194,23 +187,22 @@ def test_what_cannot_be_learned_from(options, history, tmp_path):
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "mine.txt").write_text("Dear Ann,")
     few, enough = history(train=2, dev=1, test=1, documents=4), history(train=1, documents=9, name="b.jsonl")
+    whole = partial(options, enough, first_stage_only=False)
     for wanted, said in (
         (options(few), "no user has enough documents"),
         (options(enough, enough), "two files are named 'b'"),
         (options(enough, out=tmp_path / "letters"), "holds something else than an artifact"),
-        (options(enough, base=str(tmp_path), first_stage_only=False), f"The base '{tmp_path}' cannot be loaded"),
+        (whole(base=str(tmp_path)), f"The base '{tmp_path}' cannot be loaded"),
         (options(enough, encoder=str(tmp_path)), "The encoder"),
-        (options(enough, loss="relevance"), "there is no cross-encoder for --choose loss=relevance"),
-        (options(enough, keep_cross_encoder=True), "there is no cross-encoder for --choose keep_cross_encoder=yes"),
-        (
-            options(enough, keep_cross_encoder=True, weight=0.0, first_stage_only=False),
-            "with weight=0 the cross-encoder",
-        ),
-        (
-            options(enough, loss="relevance", weight=0.25, first_stage_only=False),
-            "--choose loss=relevance: the cross-encoder stands alone, so --choose weight=0.25 says nothing",
-        ),
-        (options(enough, loss="distill", share=0.5), "--choose share: loss=distill learns from all requests"),
+        (whole(frozen_layers=9), "--choose frozen_layers=9: the base"),
+        (options(enough, loss="relevance"), "first_stage_only=yes: then --choose loss says nothing; leave one out."),
+        (options(enough, keep_cross_encoder=True), "then --choose keep_cross_encoder says nothing"),
+        (options(enough, preset="as_published", weight=1.0), "then --choose weight says nothing"),
+        (options(enough, warm_start=False), "first_stage_only=yes: then --choose warm_start says nothing"),
+        (options(enough, base="mpnet"), "first_stage_only=yes: then --choose base says nothing"),
+        (whole(keep_cross_encoder=True, weight=0.0), "weight=0: then --choose keep_cross_encoder says nothing"),
+        (whole(loss="relevance", weight=0.25), "loss=relevance: then --choose weight says nothing"),
+        (options(enough, loss="distill", share=0.5), "loss=distill: then --choose share says nothing"),
         (options(enough, aux=str(tmp_path)), "The auxiliary model"),
         (options(enough, device="cuda:99"), "no such GPU"),
         (options(enough, template="poem"), "poem"),
@@ -221,13 +213,6 @@ def test_what_cannot_be_learned_from(options, history, tmp_path):
         assert said in caught.value.message
         assert not (tmp_path / "model").exists()
     assert (tmp_path / "letters" / "mine.txt").exists()
-
-
-@pytest.mark.parametrize("how", [train_retriever, fit_retriever])
-def test_another_run_in_the_same_folder_is_refused(how, options, history):
-    wanted = options(history(train=1))
-    with alone_in(wanted.work, "work"), pytest.raises(InputError, match="another run is computing there"):
-        run(wanted, how)
 
 
 def test_when_the_time_is_over_the_first_stage_ships_alone(options, history):
@@ -305,18 +290,6 @@ def test_a_share_of_the_budget_is_left_to_measure_in(train, options, history, mo
     assert 0.9 * whole < minutes[1] <= 0.95 * whole
 
 
-def test_an_unfinished_run_of_one_user_has_whole_requests(make_run, history, causal_folder, tmp_path):
-    """Some requests at a time are scored with all their candidates, so that what is done can be used."""
-    corpus = Corpus.read(history(train=1, documents=80))
-    told = GainOptions("post", TRAIN, ROLLING, 40, 4, 4, way=BY_TIME)
-    answers = iter([math.inf, math.inf, 0.0])
-    run = make_run(corpus, work=tmp_path / "work", aux=str(causal_folder))
-    found = SplitScoring(run).scored(corpus, told, lambda: next(answers, 0.0))
-    assert len(found) == 2 * TARGETS_PER_PIECE
-    assert {len(example.gains) for example in found} == {4}
-    assert max(example.request.timestamp for example in found) < 1_700_000_000 + 3600 * 48  # of the first 60%
-
-
 def test_an_interruption_leaves_the_artifact_that_was_there(options, history, tmp_path, bert_folder):
     """The cross-encoder's base breaks after the first stage: what an interruption there comes to."""
     wanted = options(history(train=2, dev=1, documents=9))
@@ -330,43 +303,16 @@ def test_an_interruption_leaves_the_artifact_that_was_there(options, history, tm
     assert scores_of(wanted).tolist() == scores.tolist()
 
 
-def test_the_command_trains_measures_and_says_what_it_made(
-    train, writings, users_in, write_lines, causal_folder, sentence_folder, tmp_path
-):
-    users = [*users_in(TRAIN, 2), *users_in(DEV, 1), *users_in(TEST, 2)]
-    common = {
-        "history": write_lines(writings(users, documents=15)),
-        "aux": causal_folder,
-        "encoder": sentence_folder,
-        "choose": ["candidates=5", "first_stage_only=yes"],
-    }
-    ran = train("retriever", **common, out=tmp_path / "model", json="-")
-    assert ran.status == 0
-    artifact = read_manifest(tmp_path / "model")
-    manifest = json.loads((tmp_path / "model" / "artifact.json").read_text(encoding="utf-8"))
-    assert json.loads(ran.out) == {"model": str(tmp_path / "model"), **manifest}
-    assert artifact.inherited() in ran.err
-    assert artifact.figures["requests"] == 4
-    assert {"value", "low", "high"} == artifact.figures["top1_gain"].keys()
-    assert (tmp_path / "model.work" / "retrieval-test.json").exists()
-    load_artifact.cache_clear()
-    retriever = artifact_retriever(tmp_path / "model", SentenceEncoder(str(sentence_folder)))
-    assert np.isfinite(retriever.index(DOCUMENTS).scores(Request("wheel"))).all()
-
-
 def test_options_that_cannot_be(train, write_lines, writings, tmp_path):
     history = write_lines(writings(["ann"], documents=3))
     for changed, said in (
         ({"choose": "metric=bleu"}, "--metric bleu: there are rouge2, rouge1, bertscore, macro_f1."),
         ({"choose": "metric=gain"}, "--metric gain: there are rouge2, "),
-        ({"choose": "candidates=2"}, "candidates=2"),
+        ({"choose": "candidates=2"}, "--choose candidates=2: give at least 3, or all."),
         ({"budget_minutes": 0}, "budget-minutes"),
-        ({"choose": "seed=-1"}, "--choose seed=-1: there are whole numbers from 0 to 4294967295."),
         ({"choose": f"seed={2**32}"}, "there are whole numbers from 0 to 4294967295."),
         ({"llm": "gpt-4o"}, "--llm 'gpt-4o'"),
-        ({"choose": "normalize=median"}, "--choose normalize=median"),
         ({"work": tmp_path / "model" / "work"}, "which is replaced"),
-        ({"history": tmp_path / "none.jsonl"}, "cannot be read"),
     ):
         ran = train("retriever", **({"history": history, "out": tmp_path / "model"} | changed))
         assert (ran.status, ran.out) == (2, "")
@@ -374,34 +320,27 @@ def test_options_that_cannot_be(train, write_lines, writings, tmp_path):
         assert "Traceback" not in ran.err
 
 
-class Refusing(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))  # unread, it would reset the connection
-        self.send_error(404)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 def test_where_theta_cannot_be_chosen_the_artifact_is_measured_all_the_same(
-    train, writings, users_in, write_lines, causal_folder, sentence_folder, tmp_path, monkeypatch
+    train, writings, users_in, write_lines, causal_folder, sentence_folder, tmp_path, judge_endpoint
 ):
-    """The endpoint has no such model."""
-    monkeypatch.setenv("PEARL_LLM_MODEL", "tiny")
+    """The endpoint has no such model; the users are split by their ids."""
+    judge_endpoint.refuses = lambda number: (404, {})
     users = [*users_in(TRAIN, 2), *users_in(DEV, 1), *users_in(TEST, 2)]
     models = {"aux": causal_folder, "encoder": sentence_folder, "choose": ["candidates=5", "first_stage_only=yes"]}
     history = write_lines(writings(users, documents=15))
-    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        monkeypatch.setenv("PEARL_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-        ran = train("retriever", history=history, out=tmp_path / "model", llm="openai", **models)
-        server.shutdown()
+    ran = train("retriever", history=history, out=tmp_path / "model", llm="openai", **models, json="-")
     assert ran.status == 1
     assert " The artifact is whole, but without what 'pearl eval generation' measures.\n" in ran.err
     artifact = read_manifest(tmp_path / "model")
+    manifest = json.loads((tmp_path / "model" / "artifact.json").read_text(encoding="utf-8"))
+    assert json.loads(ran.out) == {"model": str(tmp_path / "model"), **manifest}
     assert artifact.threshold is None
     assert artifact.figures["requests"] == 4
+    assert {"value", "low", "high"} == artifact.figures["top1_gain"].keys()
     assert artifact.inherited() in ran.err
+    load_artifact.cache_clear()
+    retriever = artifact_retriever(tmp_path / "model", SentenceEncoder(str(sentence_folder)))
+    assert np.isfinite(retriever.index(DOCUMENTS).scores(Request("wheel"))).all()
 
 
 def test_what_the_chat_model_lacks_shows_before_the_training(train, write_lines, writings, tmp_path, monkeypatch):
@@ -410,32 +349,12 @@ def test_what_the_chat_model_lacks_shows_before_the_training(train, write_lines,
     assert (ran.status, ran.err) == (2, "pearl: PEARL_LLM_MODEL is not set: name the endpoint's model.\n")
 
 
-def test_folders_that_cannot_be_used(options, history, tmp_path):
-    enough = history(train=1, documents=9)
-    (tmp_path / "file").touch()
-    for changed, said in (
-        ({"work": tmp_path / "file"}, f"--work {tmp_path / 'file'}: cannot be used"),
-        ({"work": tmp_path / "file" / "work"}, "--work"),
-        ({"out": tmp_path / "file" / "model"}, f"--out {tmp_path / 'file' / 'model'}: {tmp_path / 'file'} is a file"),
-    ):
-        for how in (train_retriever, fit_retriever):
-            if how is fit_retriever and "work" in changed:
-                said = "holds no scores of 'mine' and its split 'train'; run 'pearl train retriever' with this --work"
-            with pytest.raises(InputError) as caught:
-                run(options(enough, **changed), how)
-            assert said in caught.value.message
-    assert not (tmp_path / "model").exists()
-
-
 def test_a_mistyped_folder_of_scores_is_not_made(options, history, tmp_path):
-    with pytest.raises(
-        InputError, match=r"typo: holds no scores of 'mine' and its split 'train'; run 'pearl train retriever'"
-    ):
-        run(options(history(train=1, documents=9), work=tmp_path / "typo"), fit_retriever)
-    assert not (tmp_path / "typo").exists()
     (tmp_path / "other").mkdir()
-    with pytest.raises(InputError, match="other: holds no scores of 'mine'"):
-        run(options(history(train=1, documents=9), work=tmp_path / "other"), fit_retriever)
+    for name in ("typo", "other"):
+        with pytest.raises(InputError, match=f"{name}: holds no scores of 'mine' and its split 'train'; run 'pearl"):
+            run(options(history(train=1, documents=9), work=tmp_path / name), fit_retriever)
+    assert not (tmp_path / "typo").exists()
     assert not (tmp_path / "other" / "embeddings").exists()
 
 
@@ -491,13 +410,3 @@ def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(train, opti
     assert found["relevance"].reading.own_requests is False
     ran = train("fit", **common, choose=[encoder, "loss=relevance", "own_requests=yes"], out=tmp_path / "none")
     assert "--choose own_requests=yes: RelevanceCE learns from texts alone" in ran.err
-
-
-def test_with_the_mean_temperatures_are_smaller(options, history):
-    wanted = options(history(train=3, dev=1, documents=9))
-    total, _ = run(wanted)
-    mean, _ = run(replace(wanted, normalize="mean"))
-    assert total.tau in (5.0, 10.0, 20.0)
-    tokens = {round(tau / each["tau"], 6) for tau, each in zip((5.0, 10.0, 20.0), mean.training["heads"], strict=False)}
-    (length,) = tokens
-    assert 40 < length < 64  # bytes of a text

@@ -9,24 +9,20 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing
 from itertools import count
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import pytest
 
 from pearl.asking.kept import open_replies
 from pearl.chat.base import Reply
-from pearl.errors import ChatRefused, ChatTimeout, InputError
+from pearl.errors import ChatRefused, ChatTimeout
 from pearl.history.files import read_histories
 from pearl.records import Document, Usage
-from retriever.templates import auxiliary_template
 from tests.fake_chat import FakeChatModel
-from training.files import alone_with
 from training.requests import (
     RequestReplies,
     ask_all,
@@ -228,129 +224,46 @@ def test_a_model_that_fails_loses_nothing(tmp_path):
     assert sum(line["request"] == REQUEST for line in lines) == 10
 
 
-@pytest.mark.parametrize("left", [0, 1, 3, 4])
-def test_a_reply_that_was_not_kept_is_asked_for_again(left, tmp_path):
-    found = histories(3)
-    whole = fill_in(found, FakeChatModel([GOOD] * 4), tmp_path)
-    with closing(sqlite3.connect(tmp_path / "out.replies")) as connection, connection:
-        connection.execute("DELETE FROM replies WHERE key NOT IN (SELECT key FROM replies LIMIT ?)", (left,))
-    model = FakeChatModel([GOOD] * 4)
-
-    assert fill_in(found, model, tmp_path) == whole
-    assert len(model.calls) == 4 - left
-    assert stored(tmp_path / "out.replies") == 4
-
-
-def test_replies_of_another_model_are_not_taken(tmp_path):
-    fill_in(histories(2), FakeChatModel([GOOD] * 2), tmp_path)
-    other = FakeChatModel([MUTE] * 2, name="other")
-
-    assert [line.get("request") for line in fill_in(histories(2), other, tmp_path)] == ["asked", None] * 2
-    assert len(other.calls) == 2
-    assert stored(tmp_path / "out.replies") == 4
-
-
-@pytest.mark.parametrize("content", ["not JSON\n", "[]\n", '{"model": "fake", "prompts": {}, "decoding": {}}\n'])
-def test_foreign_files_and_those_of_an_older_version_are_refused(content, tmp_path, write_lines, train):
-    history = write_lines([{"user_id": "ann", "id": "a", "text": "A text."}])
-    (tmp_path / "out.replies").write_text(content)
-
-    run = train("requests", history=history, out=tmp_path / "out.jsonl", llm="embedded")
-
-    assert (run.status, run.out) == (2, "")
-    assert run.err == f"pearl: {tmp_path / 'out.replies'}: file is not a database; give another --out.\n"
-    assert (tmp_path / "out.replies").read_text() == content
-
-
-def test_the_prompts_file_is_no_template_of_the_auxiliary_model():
-    with pytest.raises(InputError, match="there are comment, commit, post, or"):
-        auxiliary_template("letter")
-
-
 ANSWERED = 20
 
 
-class Answering(BaseHTTPRequestHandler):
-    """An endpoint that answers every text with a request of its own, the first ``ANSWERED`` at once and the others
-    when it is opened."""
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        text = body["messages"][-1]["content"].split("\n")[1]
-        self.server.asked.append(text)  # type: ignore[attr-defined]
-        if next(self.server.numbers) >= ANSWERED:  # type: ignore[attr-defined]
-            self.server.opened.wait()  # type: ignore[attr-defined]
-        content = f"<Instruction.Overview>About {text[:9]}</Instruction.Overview>"
-        chunks = [
-            {"choices": [{"index": 0, "delta": {"content": content}, "finish_reason": None}]},
-            {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
-        ]
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.end_headers()
-        for chunk in chunks:
-            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
-        self.wfile.write(b"data: [DONE]\n\n")
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@contextmanager
-def endpoint() -> Iterator[ThreadingHTTPServer]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-    server.asked, server.numbers, server.opened = [], count(), Event()  # type: ignore[attr-defined]
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.opened.set()  # type: ignore[attr-defined]
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 @pytest.mark.slow
-def test_the_command_survives_kill_and_asks_for_the_rest_only(tmp_path, write_lines, train, monkeypatch):
-    texts = 60
+def test_the_command_survives_kill_and_asks_for_the_rest_only(tmp_path, write_lines, train, judge_endpoint):
+    """Of an endpoint that answers every text with a request of its own, the first ones at once, the others later."""
+    texts, numbers, opened = 60, count(), Event()
+
+    def answer(body: dict[str, Any]) -> str:
+        if next(numbers) >= ANSWERED:
+            opened.wait()
+        text = body["messages"][-1]["content"].split("\n")[1]
+        return f"<Instruction.Overview>About {text[:9]}</Instruction.Overview>"
+
+    judge_endpoint.says = answer
     history = write_lines(
         {"user_id": "ann", "id": str(number), "timestamp": number, "text": f"Text {number:04d}"}
         for number in range(texts)
     )
     out, replies = tmp_path / "out.jsonl.gz", tmp_path / "out.jsonl.replies"
     command = [Path(sys.executable).parent / "pearl", "train", "requests", "--history", history, "--out", out]
-    with endpoint() as server:
-        monkeypatch.setenv("PEARL_LLM_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-        monkeypatch.setenv("PEARL_LLM_MODEL", "tiny")
-        first = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    first = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
         while stored(replies) < ANSWERED:
             assert first.poll() is None
             time.sleep(0.005)
         first.send_signal(signal.SIGKILL)
         first.wait()
         kept = stored(replies)
-        server.opened.set()  # type: ignore[attr-defined]
+    finally:
+        opened.set()
 
-        second = train("requests", history=history, out=out)
+    second = train("requests", history=history, out=out)
 
-        asked = server.asked  # type: ignore[attr-defined]
     assert (second.status, second.out) == (0, "")
     assert f"0 requests were there, {texts} are synthetic, 0 documents stay without one" in second.err
     assert kept == ANSWERED
-    assert texts <= len(asked) <= texts + 8  # only what was under way is asked for twice
+    assert texts <= len(judge_endpoint.bodies) <= texts + 8  # only what was under way is asked for twice
     (found,) = read_histories(out).values()
     assert [document.request for document in found] == [f"About Text {number:04d}"[:15] for number in range(texts)]
-
-
-def test_the_history_itself_is_not_written_over(write_lines, train):
-    history = write_lines([{"user_id": "ann", "id": "a", "text": "A text."}])
-
-    run = train("requests", history=history, out=history, llm="embedded")
-
-    assert run.status == 2
-    assert "is a file that is read; name another one" in run.err
-    assert [path.name for path in history.parent.iterdir()] == ["lines.jsonl"]
 
 
 def test_a_history_with_all_requests_needs_no_model(tmp_path, write_lines, train):
@@ -378,35 +291,3 @@ def test_replies_with_what_no_file_holds_are_kept(text, tmp_path):
     assert first.get("request") == (REQUEST.replace("Bo. bo@", "Bo? bo@") if text.startswith("<") else None)
     assert second["request"] == REQUEST
     assert fill_in(found, FakeChatModel([]), tmp_path) == [first, second]
-
-
-def test_another_run_with_the_same_replies_is_refused(tmp_path, write_lines, train):
-    history = write_lines([{"user_id": "ann", "id": "a", "text": "A text."}])
-    with alone_with(tmp_path / "out.replies", "out"):
-        run = train("requests", history=history, out=tmp_path / "out.jsonl", llm="embedded")
-
-    assert run.status == 2
-    assert run.err == (
-        f"pearl: --out {tmp_path / 'out.replies'}: another run is computing there; wait for its end, or name another.\n"
-    )
-    assert not (tmp_path / "out.replies").exists()
-
-
-@pytest.mark.parametrize("name", ["folder", "file/out.jsonl"])
-def test_a_history_that_cannot_be_written_is_refused_at_once(name, tmp_path, train):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").touch()
-
-    run = train("requests", history=tmp_path / "none.jsonl", out=tmp_path / name, llm="embedded")
-
-    assert run.status == 2
-    assert run.err.startswith(f"pearl: --out {tmp_path / name}: ")
-    assert run.err.count("\n") == 1
-
-
-def test_a_history_that_is_not_there_beside_an_older_output(tmp_path, train):
-    (tmp_path / "out.jsonl").touch()
-    run = train("requests", history=tmp_path / "none.jsonl", out=tmp_path / "out.jsonl", llm="embedded")
-
-    assert run.status == 2
-    assert "none.jsonl: cannot be read" in run.err

@@ -14,7 +14,7 @@ from pearl.asking.ask import EMPTY_ANSWER, generate, missing
 from pearl.asking.kept import open_replies
 from pearl.asking.patience import DOWN, OUT_OF_TIME, TRIES, Failed, Unwatched
 from pearl.chat.base import Decoding, Message, Reply
-from pearl.errors import ChatError, ChatRateLimited, ChatRefused, ChatTimeout, ContextExceeded, InputError
+from pearl.errors import ChatRateLimited, ChatRefused, ChatTimeout, ContextExceeded
 from tests.fake_chat import FakeChatModel
 
 DECODING = Decoding(max_tokens=20)
@@ -103,23 +103,6 @@ def test_calls_under_way_are_given_up_when_the_model_is_down(tmp_path):
     assert DOWN * TRIES <= len(model.calls) < (DOWN + 3) * TRIES
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["something else", '{"request": "a"}', '{"request": "a"}\n', "[]\n", '{"key": "0a", "text": "kept before"}\n' * 9],
-)
-def test_another_file_is_left_alone(tmp_path, content):
-    path = tmp_path / "notes.txt"
-    path.write_text(content)
-    with pytest.raises(InputError, match=r"notes\.txt: .*; delete it to ask"):
-        run(FakeChatModel(), path, "a")
-    assert path.read_text() == content
-
-
-def test_a_folder_cannot_be_the_file(tmp_path):
-    with pytest.raises(InputError, match=r"cannot be used: .*; delete it"):
-        run(FakeChatModel(), tmp_path, "a")
-
-
 def test_two_runs_share_a_file(tmp_path):
     path = tmp_path / "kept.sqlite"
     with open_replies(path) as kept:
@@ -154,16 +137,3 @@ def test_a_model_that_is_down_ends_the_run_and_keeps_what_there_is(tmp_path):
         run(model, path, *"abcdefghij")
     assert len(model.calls) == 1 + DOWN * TRIES
     assert run(FakeChatModel(), path, "a")[0].text == "one"
-
-
-def test_refusals_and_single_failures_do_not_end_it(tmp_path):
-    replies = [reply for _ in range(DOWN) for reply in (*[ChatError("no")] * TRIES, ChatRefused("no"))]
-    found = run(FakeChatModel(replies), tmp_path / "kept.sqlite", *map(str, range(2 * DOWN)))
-    assert all(isinstance(each, Failed) for each in found)
-
-
-def test_texts_of_any_script_come_back_as_they_were(tmp_path):
-    path = tmp_path / "kept.sqlite"
-    text = 'שלום \u2028 \x85 "quoted"\n\ttabs \U0001f600'
-    assert run(FakeChatModel([(text,)]), path, "a")[0].text == text
-    assert run(FakeChatModel(), path, "a")[0].text == text

@@ -45,22 +45,22 @@ def test_two_options_do_not_write_one_file(tmp_path):
     check_outputs({"--out": target, "--json": "-", "--page": os.devnull, "--notes": os.devnull})
 
 
-def test_a_file_that_cannot_be_finished_leaves_the_one_before(files_of_at_most, tmp_path):
-    target = tmp_path / "r.json"
-    write_json(str(target), {"n": 1})
-    with files_of_at_most(100), pytest.raises(InputError, match=r"r\.json: File too large"):
-        write_json(str(target), {"n": "2" * 1000})
-    assert json.loads(target.read_text()) == {"n": 1}
-    assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
-
-
-def test_a_text_that_cannot_be_finished_leaves_the_one_before(files_of_at_most, tmp_path):
-    target = tmp_path / "page.html"
-    write_text("--html", target, "<p>süß</p>")
-    with files_of_at_most(100), pytest.raises(InputError, match=r"--html .*page\.html: File too large"):
-        write_text("--html", target, "2" * 1000)
-    assert target.read_text(encoding="utf-8") == "<p>süß</p>"
-    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [
+        (lambda path, text: write_json(str(path), {"n": text}), r"r\.html: File too large"),
+        (lambda path, text: write_text("--html", path, text), r"--html .*r\.html: File too large"),
+    ],
+)
+def test_a_file_that_cannot_be_finished_leaves_the_one_before(files_of_at_most, tmp_path, write, said):
+    target = tmp_path / "r.html"
+    write(target, "<p>süß</p>")
+    before = target.read_text(encoding="utf-8")
+    assert "süß" in before
+    with files_of_at_most(100), pytest.raises(InputError, match=said):
+        write(target, "2" * 1000)
+    assert target.read_text(encoding="utf-8") == before
+    assert list(tmp_path.iterdir()) == [target]
 
 
 def test_what_holds_no_other_value_stands_on_one_line(tmp_path):

@@ -71,22 +71,6 @@ def test_its_cross_encoder_reads_as_it_was_trained_to(make_artifact, cross_encod
     assert len(set(names)) == 3
 
 
-def test_one_of_before_that_bounded_its_reading_is_read(make_artifact, cross_encoder_folder, word_encoder):
-    """Its network that guessed the cross-encoder's logits is left alone."""
-    from safetensors.numpy import load_file, save_file
-
-    folder = make_artifact(cross_encoder=cross_encoder_folder, weight=0.25)
-    documents = [Document("1", "b"), Document("2", "a kettle")]
-    scores = artifact_retriever(folder, word_encoder()).index(documents).scores(Request("a"))
-    older = folder.with_name("older")
-    shutil.copytree(folder, older)
-    save_file(load_file(folder / SIGNALS) | {"expected.bias": np.ones(4, np.float32)}, older / SIGNALS)
-    write_manifest(older, read_manifest(older))
-    content = json.loads((older / MANIFEST).read_text())
-    (older / MANIFEST).write_text(json.dumps(content | {"reach": 1.5}))
-    assert np.array_equal(artifact_retriever(older, word_encoder()).index(documents).scores(Request("a")), scores)
-
-
 def test_its_scores_are_those_of_its_parts(make_artifact, word_encoder):
     folder = make_artifact({"overlap_text": 3.0}, bias=-1.0)
     scores = make_retriever(str(folder), word_encoder()).index(DOCUMENTS).scores(REQUEST)
@@ -104,75 +88,56 @@ def test_an_interruption_leaves_the_artifact_that_was_there(make_artifact, word_
     assert artifact_retriever(folder, word_encoder()).calibration.threshold == 2.0
 
 
-def without_signals(folder: Path) -> None:
-    (folder / SIGNALS).unlink()
-
-
-def with_a_foreign_file(folder: Path) -> None:
-    (folder / "notes.txt").write_text("mine")
-
-
-def with_a_changed_file(folder: Path) -> None:
+def changed_file(folder: Path) -> None:
     content = bytearray((folder / CROSS_ENCODER / "model.safetensors").read_bytes())
     content[-1] ^= 1
     (folder / CROSS_ENCODER / "model.safetensors").write_bytes(content)
 
 
-def without_a_file_of_the_cross_encoder(folder: Path) -> None:
-    (folder / CROSS_ENCODER / "tokenizer.json").unlink()
-
-
-def without_the_cross_encoder(folder: Path) -> None:
-    shutil.rmtree(folder / CROSS_ENCODER)
-
-
-def without_its_list_of_files(folder: Path) -> None:
+def no_list_of_files(folder: Path) -> None:
     shutil.rmtree(folder / CROSS_ENCODER)
     (folder / SIGNALS).unlink()
     change(folder, files={})
 
 
-def without_a_manifest(folder: Path) -> None:
-    (folder / MANIFEST).unlink()
-
-
-def with_half_a_manifest(folder: Path) -> None:
-    (folder / MANIFEST).write_text((folder / MANIFEST).read_text()[:50])
-
-
-def with_another_json(folder: Path) -> None:
-    (folder / MANIFEST).write_text("[]")
-
-
 @pytest.mark.parametrize(
     ("spoil", "code", "said"),
     [
-        (without_signals, "missing_file", f"its file '{SIGNALS}' is missing"),
-        (with_a_foreign_file, "foreign_file", "the file 'notes.txt' does not belong to it"),
-        (with_a_changed_file, "foreign_file", "'cross-encoder/model.safetensors' is not the one"),
-        (without_a_file_of_the_cross_encoder, "missing_file", "'cross-encoder/tokenizer.json' is missing"),
-        (without_the_cross_encoder, "missing_file", "is missing"),
-        (without_its_list_of_files, "missing_file", f"its file '{SIGNALS}' is missing"),
-        (without_a_manifest, "not_an_artifact", f"it has no {MANIFEST}"),
-        (with_half_a_manifest, "damaged_file", "cannot be read"),
-        (with_another_json, "other_format", "format is not"),
-        (lambda folder: change(folder, format=99), "other_format", "format is not"),
-        (lambda folder: change(folder, colour="red"), "damaged_file", "of this version: colour: is not one of them"),
+        (lambda folder: (folder / SIGNALS).unlink(), "missing_file", f"its file '{SIGNALS}' is missing"),
         (
-            lambda folder: change(folder, signals=["bm25"]),
-            "other_signals",
-            "signals that this version does not compute",
+            lambda folder: (folder / "notes.txt").write_text("mine"),
+            "foreign_file",
+            "the file 'notes.txt' does not belong to it",
         ),
-        (lambda folder: change(folder, signals=None), "damaged_file", "of this version: signals: "),
-        (lambda folder: change(folder, thresholds=[1.0]), "damaged_file", "of this version: thresholds: "),
-        (lambda folder: change(folder, thresholds={"m": "x"}), "damaged_file", "of this version: thresholds.m: "),
-        (lambda folder: change(folder, threshold="often"), "damaged_file", "of this version: threshold: "),
-        (lambda folder: change(folder, helps={"slope": 1}), "damaged_file", "of this version: helps.intercept: "),
-        (lambda folder: change(folder, y0=None), "damaged_file", "of this version: y0: "),
-        (lambda folder: change(folder, files=[]), "damaged_file", "of this version: files: "),
-        (lambda folder: change(folder, figures=None), "damaged_file", "of this version: figures: "),
+        (changed_file, "foreign_file", "'cross-encoder/model.safetensors' is not the one"),
+        (
+            lambda folder: (folder / CROSS_ENCODER / "tokenizer.json").unlink(),
+            "missing_file",
+            "'cross-encoder/tokenizer.json' is missing",
+        ),
+        (lambda folder: shutil.rmtree(folder / CROSS_ENCODER), "missing_file", "is missing"),
+        (no_list_of_files, "missing_file", f"its file '{SIGNALS}' is missing"),
+        (lambda folder: (folder / MANIFEST).unlink(), "not_an_artifact", f"it has no {MANIFEST}"),
+        (lambda folder: (folder / MANIFEST).write_text('{"name": "ti'), "damaged_file", "cannot be read"),
+        (lambda folder: (folder / MANIFEST).write_text("[]"), "other_format", "format is not"),
+        (lambda folder: change(folder, kind="reward"), "not_an_artifact", "holds a reward model, not a retriever"),
+        *(
+            (lambda folder, fields=fields: change(folder, **fields), code, said)
+            for fields, code, said in (
+                ({"format": 99}, "other_format", "format is not"),
+                ({"colour": "red"}, "damaged_file", "of this version: colour: is not one of them"),
+                ({"signals": ["bm25"]}, "other_signals", "signals that this version does not compute"),
+                ({"signals": None}, "damaged_file", "of this version: signals: "),
+                ({"thresholds": [1.0]}, "damaged_file", "of this version: thresholds: "),
+                ({"thresholds": {"m": "x"}}, "damaged_file", "of this version: thresholds.m: "),
+                ({"threshold": "often"}, "damaged_file", "of this version: threshold: "),
+                ({"helps": {"slope": 1}}, "damaged_file", "of this version: helps.intercept: "),
+                ({"y0": None}, "damaged_file", "of this version: y0: "),
+                ({"files": []}, "damaged_file", "of this version: files: "),
+                ({"figures": None}, "damaged_file", "of this version: figures: "),
+            )
+        ),
     ],
-    ids=lambda value: getattr(value, "__name__", None),
 )
 def test_what_is_wrong_is_one_line(make_artifact, cross_encoder_folder, word_encoder, spoil, code, said):
     folder = make_artifact(cross_encoder=cross_encoder_folder)
@@ -190,11 +155,6 @@ def test_another_encoder_is_refused(make_artifact, word_encoder):
     with pytest.raises(InputError, match="trained with the encoder 'words', not with 'others'") as caught:
         artifact_retriever(folder, word_encoder("others"))
     assert caught.value.code == "other_encoder"
-
-
-def test_a_reward_model_is_called_one(small_reward):
-    with pytest.raises(InputError, match="holds a reward model, not a retriever"):
-        read_manifest(small_reward)
 
 
 @pytest.mark.parametrize("name", ["nowhere/artifact", "/", "./"])

@@ -143,19 +143,14 @@ def test_another_architecture_runs_under_torch(cross_encoder_folder, tmp_path):
     assert found == pytest.approx(expected, abs=0.2 * float(expected.std()))
 
 
-def damaged_weights(folder: Path) -> None:
-    (folder / "model.safetensors").write_bytes(b"junk")
-
-
-def weights_of_something_else(folder: Path) -> None:
-    write_weights({"a": torch.zeros(2)}, folder / "model.safetensors")
-
-
-def no_configuration(folder: Path) -> None:
-    (folder / "config.json").unlink()
-
-
-@pytest.mark.parametrize("damage", [damaged_weights, weights_of_something_else, no_configuration])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / "model.safetensors").write_bytes(b"junk"),
+        lambda folder: write_weights({"a": torch.zeros(2)}, folder / "model.safetensors"),  # of something else
+        lambda folder: (folder / "config.json").unlink(),
+    ],
+)
 def test_a_folder_that_cannot_be_loaded(damage, cross_encoder_folder, tmp_path):
     folder = Path(shutil.copytree(cross_encoder_folder, tmp_path / "cross"))
     damage(folder)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load, save
 
 from pearl.errors import InputError
 from pearl.history.files import read_json_lines
@@ -132,19 +133,13 @@ def test_a_saved_model_is_loaded_by_its_folder(tiny):
     assert other.score < 1
 
 
-@pytest.mark.parametrize("name", ["no-such-folder/encoder", "/nothing/there", "a b c"])
-def test_a_model_that_cannot_be_loaded(name):
+@pytest.mark.parametrize("name", ["no-such-folder/encoder", "/nothing/there", "a b c", "{folder}"])
+def test_a_model_that_cannot_be_loaded(name, tmp_path):
+    (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match="'embedded'") as caught:
-        SentenceEncoder(name).load()
+        SentenceEncoder(name.format(folder=tmp_path)).load()
     assert (caught.value.param, caught.value.code) == ("encoder", "encoder_not_found")
     assert "\n" not in caught.value.message
-
-
-def test_a_folder_that_holds_no_model(tmp_path):
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(InputError) as caught:
-        SentenceEncoder(str(tmp_path)).load()
-    assert caught.value.code == "encoder_not_found"
 
 
 def test_without_the_package_of_the_weights_it_says_what_to_install(monkeypatch, run_pearl, write_lines, tmp_path):
@@ -176,35 +171,29 @@ def test_it_ranks_as_the_published_model_does(encoder):
     assert np.linalg.norm(found, axis=1) == pytest.approx(1.0)
 
 
-def damaged_weights(folder: Path) -> None:
-    (folder / "model.safetensors").write_bytes(b"junk")
+def without_a_bias(weights: bytes) -> bytes:
+    tensors = load(weights)
+    del tensors["encoder.layer.0.output.dense.bias"]
+    return save(tensors)
 
 
-def too_few_weights(folder: Path) -> None:
-    from safetensors.numpy import load_file, save_file
-
-    weights = load_file(folder / "model.safetensors")
-    del weights["encoder.layer.0.output.dense.bias"]
-    save_file(weights, folder / "model.safetensors")
-
-
-def no_weights(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-
-
-def damaged_tokenizer(folder: Path) -> None:
-    (folder / "tokenizer.json").write_text("{}")
-
-
-def damaged_modules(folder: Path) -> None:
-    (folder / "modules.json").write_text("{")
-
-
-@pytest.mark.parametrize("damage", [damaged_weights, too_few_weights, no_weights, damaged_tokenizer, damaged_modules])
-def test_a_damaged_folder(damage, tiny, tmp_path):
-    folder = Path(shutil.copytree(tiny, tmp_path / "model"))
-    damage(folder)
+@pytest.mark.parametrize(
+    ("file", "damaged"),
+    [
+        ("model.safetensors", lambda weights: b"junk"),
+        ("model.safetensors", without_a_bias),
+        ("model.safetensors", None),
+        ("tokenizer.json", lambda tokenizer: b"{}"),
+        ("modules.json", lambda modules: b"{"),
+    ],
+)
+def test_a_damaged_folder(file, damaged, tiny, tmp_path):
+    path = Path(shutil.copytree(tiny, tmp_path / "model"), file)
+    content = path.read_bytes()
+    path.unlink()
+    if damaged is not None:
+        path.write_bytes(damaged(content))
     with pytest.raises(InputError, match="'embedded'") as caught:
-        SentenceEncoder(str(folder)).load()
+        SentenceEncoder(str(path.parent)).load()
     assert (caught.value.param, caught.value.code) == ("encoder", "encoder_not_found")
     assert "\n" not in caught.value.message

@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save, save_file
 from threadpoolctl import threadpool_info
 
 from pearl.history.files import read_json_lines
@@ -356,86 +356,14 @@ def test_it_uses_no_more_cores_than_there_are_and_none_when_idle(cross_encoder_f
     assert sum(process.cpu_times()[:2]) - before < 0.15
 
 
-def rewritten(path: Path, **changes: Any) -> None:
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-
-def other_pooling(folder: Path) -> None:
-    rewritten(folder / "1_Pooling/config.json", pooling_mode_mean_tokens=False, pooling_mode_cls_token=True)
-
-
-def another_module(folder: Path) -> None:
-    modules = json.loads((folder / "modules.json").read_text())
-    modules.insert(2, {"idx": 2, "name": "2", "path": "2_Dense", "type": "sentence_transformers.models.Dense"})
-    (folder / "modules.json").write_text(json.dumps(modules))
-
-
-def prompts(folder: Path) -> None:
-    rewritten(folder / "config_sentence_transformers.json", prompts={"query": "Find: "})
-
-
-def lower_case(folder: Path) -> None:
-    rewritten(folder / "sentence_bert_config.json", do_lower_case=True)
-
-
-def unknown_option(folder: Path) -> None:
-    rewritten(folder / "sentence_bert_config.json", query_length=32)
-
-
-def other_architecture(folder: Path) -> None:
-    rewritten(folder / "config.json", model_type="roberta")
-
-
-def other_activation(folder: Path) -> None:
-    rewritten(folder / "config.json", hidden_act="relu")
-
-
-def relative_positions(folder: Path) -> None:
-    rewritten(folder / "config.json", position_embedding_type="relative_key")
-
-
-def decoder(folder: Path) -> None:
-    rewritten(folder / "config.json", is_decoder=True)
-
-
-def other_tokenizer(folder: Path) -> None:
-    rewritten(folder / "tokenizer_config.json", tokenizer_class="RobertaTokenizer")
-
-
-def contradicting_tokenizer(folder: Path) -> None:
-    rewritten(folder / "tokenizer_config.json", do_lower_case=False)
-
-
-def truncates_left(folder: Path) -> None:
-    rewritten(folder / "tokenizer_config.json", truncation_side="left")
-
-
-def no_tokenizer(folder: Path) -> None:
-    (folder / "tokenizer.json").unlink()
-
-
-def damaged_tokenizer(folder: Path) -> None:
-    (folder / "tokenizer.json").write_text('{"normalizer": 1}')
-
-
-def no_weights(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-
-
-def damaged_weights(folder: Path) -> None:
-    (folder / "model.safetensors").write_bytes(b"junk")
-
-
-def bfloat16_weights(folder: Path) -> None:
-    save_file({"a": torch.zeros(2, dtype=torch.bfloat16)}, folder / "model.safetensors")
-
-
-def damaged_configuration(folder: Path) -> None:
-    (folder / "config.json").write_text("{")
-
-
-def no_configuration(folder: Path) -> None:
-    (folder / "config.json").write_text("[]")
+def rewritten(path: Path, change: dict[str, Any] | bytes | None) -> None:
+    """Change some fields of a JSON file, or all of a file; None removes it."""
+    if isinstance(change, dict):
+        path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    elif change is None:
+        path.unlink()
+    else:
+        path.write_bytes(change)
 
 
 @pytest.fixture
@@ -446,33 +374,40 @@ def copied(tmp_path) -> Path:
     return tmp_path / "model"
 
 
+HALVES = save({"a": torch.zeros(2, dtype=torch.bfloat16)})
+DENSE = [
+    {"idx": place, "name": str(place), "path": path, "type": f"sentence_transformers.models.{kind}"}
+    for place, (path, kind) in enumerate([("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Dense", "Dense")])
+]
+
+
 @pytest.mark.parametrize(
-    "change",
+    ("file", "change"),
     [
-        other_pooling,
-        another_module,
-        prompts,
-        lower_case,
-        unknown_option,
-        other_architecture,
-        other_activation,
-        relative_positions,
-        decoder,
-        other_tokenizer,
-        contradicting_tokenizer,
-        truncates_left,
-        no_tokenizer,
-        damaged_tokenizer,
-        no_weights,
-        damaged_weights,
-        bfloat16_weights,
-        damaged_configuration,
-        no_configuration,
+        ("1_Pooling/config.json", {"pooling_mode_mean_tokens": False, "pooling_mode_cls_token": True}),
+        ("modules.json", json.dumps(DENSE).encode()),
+        ("config_sentence_transformers.json", {"prompts": {"query": "Find: "}}),
+        ("sentence_bert_config.json", {"do_lower_case": True}),
+        ("sentence_bert_config.json", {"query_length": 32}),  # an option that nobody knows
+        ("config.json", {"model_type": "roberta"}),
+        ("config.json", {"hidden_act": "relu"}),
+        ("config.json", {"position_embedding_type": "relative_key"}),
+        ("config.json", {"is_decoder": True}),
+        ("config.json", b"{"),
+        ("config.json", b"[]"),
+        ("tokenizer_config.json", {"tokenizer_class": "RobertaTokenizer"}),
+        ("tokenizer_config.json", {"do_lower_case": False}),  # the tokenizer says otherwise
+        ("tokenizer_config.json", {"truncation_side": "left"}),
+        ("tokenizer.json", None),
+        ("tokenizer.json", b'{"normalizer": 1}'),
+        ("model.safetensors", None),
+        ("model.safetensors", b"junk"),
+        ("model.safetensors", HALVES),
     ],
 )
-def test_what_is_left_to_torch(change, copied):
+def test_what_is_left_to_torch(file, change, copied):
     assert sentence_folder(copied) is not None
-    change(copied)
+    rewritten(copied / file, change)
     assert sentence_folder(copied) is None
 
 
@@ -483,8 +418,7 @@ def test_what_is_no_folder_is_left_to_torch():
 
 def test_a_model_left_to_torch_is_as_good(tmp_path, encoder, real_texts):
     shutil.copytree(embedded_encoder_folder(), tmp_path / "model")
-    unknown_option(tmp_path / "model")
-    rewritten(tmp_path / "model/config_sentence_transformers.json", prompts={"query": "", "document": "x"})
+    rewritten(tmp_path / "model/config_sentence_transformers.json", {"prompts": {"query": "", "document": "x"}})
     (tmp_path / "model/sentence_bert_config.json").write_text('{"max_seq_length": 256}')
     left = SentenceEncoder(str(tmp_path / "model"))
     found = left.encode_request(real_texts[0])

@@ -177,33 +177,26 @@ def test_a_mark_of_the_byte_order_is_no_part_of_a_file(written, lines):
     assert len(read_pairs(path)) == 2
 
 
-def test_files_that_cannot_be_used(written, tmp_path):
-    with pytest.raises(InputError, match="holds no pair"):
-        read_pairs(written([scored()]))
-    with pytest.raises(InputError, match="cannot be read"):
-        read_quality(tmp_path / "none.json")
-    broken = tmp_path / "broken.json"
-    broken.write_text("[{", encoding="utf-8")
-    with pytest.raises(InputError, match="is not JSON"):
-        read_quality(broken)
-    broken.write_bytes('[{"paragraph1": "caf\u00e9"}]'.encode("latin-1"))
-    with pytest.raises(InputError, match=r"broken\.json: is not UTF-8 \(byte 21 of the file\)"):
-        read_quality(broken)
-    broken.write_text(json.dumps([PAIR, {"paragraph": "The sea.", "score": float("nan")}]), encoding="utf-8")
-    with pytest.raises(InputError, match=r"record 2: score: is not JSON: NaN and infinity are no numbers there"):
-        read_quality(broken)
-    broken.write_text("[5, NaN]", encoding="utf-8")
-    with pytest.raises(InputError, match="record 2: is not JSON: NaN"):
-        read_quality(broken)
-    broken.write_bytes(gzip.compress(b"[]")[:-6])
-    with pytest.raises(InputError, match="cannot be read"):
-        read_quality(broken)
-
-
-def test_a_missing_file_is_named_once(tmp_path):
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (json.dumps([scored()]).encode(), "holds no pair"),
+        (b"[{", "is not JSON"),
+        (b'[{"paragraph1": "caf\xe9"}]', "is not UTF-8 (byte 21 of the file)"),
+        (b'[{"text": "a"}, {"score": NaN}]', "record 2: score: is not JSON: NaN and infinity are no numbers there"),
+        (b"[5, NaN]", "record 2: is not JSON: NaN"),
+        (gzip.compress(b"[]", mtime=0)[:-6], "cannot be read: "),
+        (None, "cannot be read: No such file or directory"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_once(tmp_path, content, says):
+    path = tmp_path / "records.json"
+    if content is not None:
+        path.write_bytes(content)
     with pytest.raises(InputError) as refused:
-        read_quality(tmp_path / "none.json")
-    assert refused.value.message == f"{tmp_path / 'none.json'}: cannot be read: No such file or directory"
+        read_pairs(path)
+    assert refused.value.message.startswith(f"{path}: {says}")
+    assert refused.value.message.count(str(path)) == 1
 
 
 @pytest.mark.parametrize(("words", "equal"), [(20, True), (18, True), (17, False)])

@@ -252,10 +252,8 @@ def test_a_file_that_is_no_report(train, make_artifact, tmp_path, content):
 
 def test_a_report_of_thetas_is_none_of_margins(train, make_artifact, report):
     ran = train("margin", model=make_artifact(), shown=report(elsewhere=HELPS))
-    assert (ran.status, "is not a report of 'pearl eval generation --by-count --json' (KeyError: " in ran.err) == (
-        2,
-        True,
-    )
+    assert ran.status == 2
+    assert "is not a report of 'pearl eval generation --by-count --json' (KeyError: " in ran.err
 
 
 def test_options_that_cannot_be(train, make_artifact, report, tmp_path):
@@ -277,18 +275,12 @@ def test_options_that_cannot_be(train, make_artifact, report, tmp_path):
 
 
 def test_a_damaged_artifact_is_not_approved(train, make_artifact, report):
-    for damage, said in (
-        (lambda folder: (folder / "more.txt").touch(), "'more.txt' does not belong to it"),
-        (lambda folder: (folder / SIGNALS).write_bytes(b"half"), f"'{SIGNALS}' is not the one it was made with"),
-        (lambda folder: (folder / SIGNALS).unlink(), f"'{SIGNALS}' is missing"),
-    ):
-        folder = make_artifact()
-        damage(folder)
-        before = (folder / MANIFEST).read_bytes()
-        ran = train("threshold", model=folder, revision=report(elsewhere=HELPS))
-        assert ran.status == 2
-        assert said in ran.err
-        assert (folder / MANIFEST).read_bytes() == before
+    folder = make_artifact()
+    (folder / SIGNALS).write_bytes(b"half")
+    before = (folder / MANIFEST).read_bytes()
+    ran = train("threshold", model=folder, revision=report(elsewhere=HELPS))
+    assert (ran.status, f"'{SIGNALS}' is not the one it was made with" in ran.err) == (2, True)
+    assert (folder / MANIFEST).read_bytes() == before
 
 
 def test_an_artifact_that_may_not_be_written_to_is_refused(train, make_artifact, report):

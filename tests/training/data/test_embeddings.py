@@ -66,17 +66,16 @@ def test_half_a_name_is_not_left(word_encoder, tmp_path, monkeypatch):
     KeptEncoder(word_encoder(), tmp_path)
 
 
-def test_the_folder_of_another_encoder_is_refused(word_encoder, tmp_path):
-    KeptEncoder(word_encoder(), tmp_path)
-    with pytest.raises(InputError, match="embeddings of the encoder 'words'") as caught:
-        KeptEncoder(word_encoder("others"), tmp_path)
+@pytest.mark.parametrize(
+    ("weights", "name", "other", "said"),
+    [
+        ((), "others", (), "of the encoder 'words', not of 'others'"),
+        (("abc",), "words", ("def",), "of the encoder 'words abc', not of 'words def'"),
+    ],
+)
+def test_the_folder_of_another_encoder_or_other_weights_is_refused(word_encoder, tmp_path, weights, name, other, said):
+    KeptEncoder(word_encoder(), tmp_path, *weights)
+    KeptEncoder(word_encoder(), tmp_path, *weights)
+    with pytest.raises(InputError, match=said) as caught:
+        KeptEncoder(word_encoder(name), tmp_path, *other)
     assert caught.value.code == "other_encoder"
-
-
-def test_other_weights_by_the_same_name_are_refused(word_encoder, tmp_path):
-    KeptEncoder(word_encoder(), tmp_path / "one", "abc")
-    KeptEncoder(word_encoder(), tmp_path / "one", "abc")
-    with pytest.raises(InputError, match="of the encoder 'words abc', not of 'words def'"):
-        KeptEncoder(word_encoder(), tmp_path / "one", "def")
-    KeptEncoder(word_encoder(), tmp_path / "plain")
-    assert (tmp_path / "plain" / "encoder.txt").read_text() == "words"  # as earlier versions wrote it

@@ -41,9 +41,10 @@ def test_the_share_is_rounded_up():
     assert len(select_requests(requests)) == 3  # two thirds of 4 are 2.67
 
 
-def test_a_gain_that_is_not_a_number_is_refused():
-    with pytest.raises(InputError, match="'b' of user 'ann'"):
-        select_requests([request("a", 1), request("b", float("nan"))])
+@pytest.mark.parametrize(("gains", "said"), [([float("nan")], "'b' of user 'ann'"), ([], "'b' of user 'ann' has no c")])
+def test_a_request_without_a_candidate_or_a_gain_is_refused(gains, said):
+    with pytest.raises(InputError, match=said):
+        select_requests([request("a", 1), request("b", *gains)])
 
 
 def test_two_positives_with_three_negatives_each():
@@ -77,11 +78,6 @@ def test_the_seed_decides_the_negatives():
 def test_a_group_has_its_documents_gains():
     for group in select_groups([request("a", 5, -1, 3, 0.5)]):
         assert group.gains.tolist() == [[5, -1, 3, 0.5][int(id.removeprefix("a-"))] for id in ids(group)]
-
-
-def test_a_request_without_a_candidate_is_refused():
-    with pytest.raises(InputError, match="'b' of user 'ann' has no candidate"):
-        select_requests([request("a", 1), request("b")])
 
 
 def test_requests_and_groups_as_the_options_say():

@@ -21,15 +21,6 @@ def options(**changed: Any) -> TrainingOptions:
     return TrainingOptions((), Path("model"), Path("work"), **changed)
 
 
-def test_algorithm_1_keeps_two_thirds(make_examples):
-    examples = make_examples(6)
-    for number, example in enumerate(examples):
-        example.gains[:] += number
-    chosen = chosen_of(examples, options())
-    assert chosen.requests == examples[2:]
-    assert sorted(chosen.positive_gains) == [10.0 + n for n in (2, 2, 3, 3, 4, 4, 5, 5)]
-
-
 def test_what_is_selected_is_what_is_asked_for(make_examples):
     examples = make_examples(6)
     assert len(chosen_of(examples, options(share=1.0)).groups) == 6 * 2
@@ -39,25 +30,6 @@ def test_what_is_selected_is_what_is_asked_for(make_examples):
     for nothing in ({"share": 0.0}, {"positives": 6}):
         with pytest.raises(InputError, match="keep a larger share, or take fewer positives"):
             chosen_of(examples, options(**nothing))
-
-
-def test_the_groups_have_their_texts_and_gains(make_examples):
-    examples = make_examples(6)
-    groups = chosen_of(examples, options()).groups
-    assert len(groups) == 4 * 2  # two thirds of six requests, two positives each
-    for group in groups:
-        assert len(group.documents) == 4
-        assert group.gains[0] == 10.0
-        example = next(each for each in examples if each.request == group.request)
-        gains = {document.id: gain for document, gain in zip(example.documents, example.gains, strict=True)}
-        assert group.gains.tolist() == [gains[document.id] for document in group.documents]
-
-
-def test_a_gain_that_is_no_number_is_refused(make_examples):
-    examples = make_examples(2)
-    examples[1].gains[3] = np.nan
-    with pytest.raises(InputError, match="Request 'q1' of user 'c:ann'"):
-        chosen_of(examples, options())
 
 
 def test_proxies_of_several_domains_come_in_turns(writings, users_in, write_lines, make_run):

@@ -25,7 +25,6 @@ from training.fit.stages import (
     EVERYTHING,
     SURE,
     TAUS,
-    FirstStage,
     SecondStage,
     fit_first_stage,
     fit_second_stage,
@@ -186,8 +185,18 @@ def fitted(monkeypatch) -> list[list[Any]]:
     return seen
 
 
-def first_scores(make_run: Any, few: FitMaterial) -> FirstStage:
-    return fit_first_stage(make_run(loss="kl"), few, replace(QUICK, epochs=3))
+@pytest.fixture
+def check_weighed(make_run, few) -> Callable[[SecondStage], None]:
+    """Check that scores on dev are both stages' by the weight."""
+    first = fit_first_stage(make_run(loss="kl"), few, replace(QUICK, epochs=3))
+
+    def check(found: SecondStage) -> None:
+        weight = found.cascade.weight
+        for example, own, scores in zip(few.dev, first.dev_scores, found.dev_scores, strict=True):
+            logits = logits_of(found.model, example.request, example.documents, OPTIONS.reading)
+            assert scores == pytest.approx((1 - weight) * own + weight * logits, abs=1e-3)
+
+    return check
 
 
 def test_only_the_same_training_is_gone_on_with(second, trainings):
@@ -196,47 +205,31 @@ def test_only_the_same_training_is_gone_on_with(second, trainings):
     assert len(set(trainings)) == 3
 
 
-def test_it_is_trained_on_the_groups_that_were_chosen(second, few, monkeypatch):
-    """Those by proxy are selected with the same options; those with true gains count twice."""
-    seen: list[Any] = []
-
-    def fit(model: Any, fitting: GroupFitting, folder: Path) -> dict[str, Any]:
-        seen.extend(fitting.groups)
-        return {"seconds": 1.0, "whole": True}
-
-    monkeypatch.setattr(kept, "fit_cross_encoder", fit)
+def test_it_is_trained_on_the_groups_that_were_chosen(second, few, fitted):
+    """Those by proxy are selected with the same options; those with true gains count twice, if there are others."""
     chosen = replace(few.chosen, groups=few.chosen.groups[:1])
     second(material=replace(few, chosen=chosen))
-    assert [group.request_id for group in seen if group is few.chosen.groups[0]] == [chosen.groups[0].request_id] * 2
-    assert len(seen) == 2 + len(select(few.warm, SELECTION).groups)
+    assert [group for group in fitted[0] if group is chosen.groups[0]] == chosen.groups * 2
+    assert len(fitted[0]) == 2 + len(select(few.warm, SELECTION).groups)
+    second(material=replace(few, warm=[]), repeated=1)
+    assert len(fitted[1]) == len(few.chosen.groups)
 
 
-def test_the_logit_is_weighed_on_dev(make_run, second, few):
+def test_the_logit_is_weighed_on_dev(second, check_weighed):
     found = second()
     tried, weight = found.report["weights"], found.cascade.weight
     assert [each["weight"] for each in tried] == [0.0, 0.25, 0.5]
     assert tried[0]["better_in"] == 0
     sure = [each for each in tried if each["better_in"] >= SURE] or tried[:1]
     assert weight == max(sure, key=lambda each: each["share"] + each["pearson_r"] / 4)["weight"]
-    first = first_scores(make_run, few)
-    for example, own, scores in zip(few.dev, first.dev_scores, found.dev_scores, strict=True):
-        logits = logits_of(found.model, example.request, example.documents, OPTIONS.reading)
-        assert scores == pytest.approx((1 - weight) * own + weight * logits, abs=1e-3)
+    check_weighed(found)
 
 
-def test_a_weight_that_is_given_is_taken(make_run, second, few):
+def test_a_weight_that_is_given_is_taken(second, check_weighed):
     for weight, most in ((0.0, MOST), (0.4, MOST), (1.0, EVERYTHING)):
         found = second(weight=weight)
         assert (found.cascade.weight, found.cascade.most) == (weight, most)
-        first = first_scores(make_run, few)
-        for example, own, scores in zip(few.dev, first.dev_scores, found.dev_scores, strict=True):
-            logits = logits_of(found.model, example.request, example.documents, OPTIONS.reading)
-            assert scores == pytest.approx((1 - weight) * own + weight * logits, abs=1e-3)
-
-
-def test_true_gains_count_once_where_none_is_by_proxy(second, few, fitted):
-    second(material=replace(few, warm=[]), repeated=1)
-    assert len(fitted[0]) == len(few.chosen.groups)
+        check_weighed(found)
 
 
 def test_documents_are_read_as_they_were_learned_from(second, few):

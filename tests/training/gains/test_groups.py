@@ -192,26 +192,33 @@ def test_one_user_is_enough_and_one_candidate_is_not(tmp_path):
         select_from([write_scores(tmp_path / "b.parquet", {"ann": 1}, documents=2)], SelectionOptions())
 
 
-@pytest.mark.parametrize("damage", ["cut", "foreign", "text", "scores", "missing", "nan"])
+def gains_that_are_none(path: Path) -> None:
+    table = pq.read_table(path)
+    gains = pa.array([[math.nan]] * table.num_rows, table.schema.field("gains").type)
+    pq.write_table(table.set_column(3, table.schema.field("gains"), gains), path)
+
+
+def as_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+    write_scores(path / "part.parquet")
+
+
+DAMAGES: dict[str, Any] = {
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:200]),
+    "foreign": lambda path: pq.write_table(pa.table({"x": [1]}), path),
+    "text": lambda path: path.write_text("no Parquet"),
+    "empty": lambda path: path.write_text(""),
+    "missing": lambda path: path.unlink(),
+    "folder": as_folder,
+}
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES.values(), write_scores, gains_that_are_none])
 def test_a_file_that_holds_no_groups_is_refused(damage, tmp_path):
     path = tmp_path / "g.parquet"
-    made = select_from([write_scores(tmp_path / "s.parquet")], SelectionOptions())
-    write_groups(made, path)
-    if damage == "cut":
-        path.write_bytes(path.read_bytes()[:-30])
-    elif damage == "foreign":
-        pq.write_table(pa.table({"x": [1]}), path)
-    elif damage == "text":
-        path.write_text("no Parquet")
-    elif damage == "scores":
-        path = tmp_path / "s.parquet"
-    elif damage == "missing":
-        path.unlink()
-    else:
-        table = pq.read_table(path)
-        gains = pa.array([[math.nan]] * table.num_rows, table.schema.field("gains").type)
-        pq.write_table(table.set_column(3, table.schema.field("gains"), gains), path)
-
+    write_groups(select_from([write_scores(tmp_path / "s.parquet")], SelectionOptions()), path)
+    damage(path)
     with pytest.raises(InputError, match=path.name):
         read_groups(path)
 
@@ -228,30 +235,18 @@ def test_the_command_writes_groups_and_a_summary(tmp_path, train):
     assert (description["share"], description["negatives"], description["seed"]) == (1.0, 1, 5)
     assert len(groups) == description["groups"] == 6 * 2
     assert run.err.startswith("12 groups of 6 of 6 requests of 2 users in ")
-    again = train("select", scores=scores, out=scores[1])
-    assert (again.status, again.err) == (2, f"pearl: --out {scores[1]}: is a file that is read; name another one.\n")
-    both = train("select", scores=scores, out=out, json=out)
-    assert (both.status, both.err) == (2, f"pearl: --json {out}: is the file of --out; name another one.\n")
 
 
-@pytest.mark.parametrize("damage", ["cut", "foreign", "groups", "missing", "text", "empty", "folder", "no user"])
+SCORES_DAMAGES = DAMAGES | {
+    "groups": lambda path: write_groups(select_from([path], SelectionOptions()), path),
+    "no user": lambda path: write_scores(path, columns={"user_id": [None]}),
+}
+
+
+@pytest.mark.parametrize("damage", SCORES_DAMAGES)
 def test_the_command_refuses_scores_that_are_none(damage, tmp_path, train):
     scores, out = write_scores(tmp_path / "s.parquet"), tmp_path / "g.parquet"
-    if damage == "cut":
-        scores.write_bytes(scores.read_bytes()[:200])
-    elif damage == "foreign":
-        pq.write_table(pa.table({"x": [1]}), scores)
-    elif damage == "groups":
-        write_groups(select_from([scores], SelectionOptions()), scores)
-    elif damage == "no user":
-        write_scores(scores, columns={"user_id": [None]})
-    else:
-        scores.unlink()
-    if damage == "folder":
-        scores.mkdir()
-        write_scores(scores / "part.parquet")
-    elif damage in ("text", "empty"):
-        scores.write_text("no Parquet" if damage == "text" else "")
+    SCORES_DAMAGES[damage](scores)
 
     run = train("select", scores=scores, out=out)
 
@@ -260,15 +255,6 @@ def test_the_command_refuses_scores_that_are_none(damage, tmp_path, train):
     assert run.err.count("\n") == 1
     assert ("delete it" in run.err) == (damage == "cut")  # which is of a user's own file no advice
     assert not out.exists()
-
-
-def test_an_output_that_cannot_be_written(tmp_path, train):
-    scores = write_scores(tmp_path / "s.parquet")
-
-    for options in ({"out": tmp_path / "no" / "g.parquet"}, {"out": tmp_path / "g.parquet", "json": tmp_path}):
-        run = train("select", scores=scores, **options)
-        assert (run.status, run.err.count("\n")) == (2, 1)
-    assert not (tmp_path / "g.parquet").exists()
 
 
 def test_a_files_groups_are_of_the_examples_that_are_trained_on(tmp_path):

@@ -128,23 +128,10 @@ def test_an_error_says_why_nothing_is_left(tmp_path):
         read_material([written(tmp_path / "empty.json")], [], MEAN)
 
 
-@pytest.mark.parametrize(
-    ("record", "said"),
-    [
-        ({"paragraph": " ", "score": 3}, "paragraph is empty"),
-        ({"paragraph": "word " * 50_000, "score": 3}, "paragraph has 50,000 words; a paragraph has at most 20,000"),
-        ({"paragraph": "Fine.", "score": "high"}, "score must be a number"),
-        (pair("Fine.", "Finer.", "3"), "reference_preference must be '1' or '2'"),
-    ],
-)
-def test_bad_records_are_named_with_file_line_and_field(tmp_path, record, said):
-    data = written(tmp_path / "bad.jsonl", pair("Good.", "Better.", "2"), record)
-    with pytest.raises(InputError) as caught:
+def test_a_bad_record_is_named_with_file_line_and_field(tmp_path):
+    data = written(tmp_path / "bad.jsonl", pair("Good.", "Better.", "2"), {"paragraph": " ", "score": 3})
+    with pytest.raises(InputError, match=r"bad\.jsonl:2: paragraph: is empty"):
         read_material([data], (), MEAN)
-    assert str(data) in caught.value.message
-    assert "2" in caught.value.message.replace(str(data), "")
-    assert said.split()[-1] in caught.value.message
-    assert caught.value.exit_status == 2
 
 
 def test_versions_of_a_paragraph_stay_on_one_side_of_the_split(scored_file):

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +18,29 @@ from retriever.reward.model import RewardModel
 from tests.training.reward.conftest import versions
 
 
-def test_all_variants_and_presets(train, scored_file, bert_folder, tmp_path):
-    data = scored_file(12)
+@pytest.fixture
+def reward(train, scored_file, bert_folder) -> Callable[..., Any]:
+    """`pearl train reward` on a tiny encoder, with options and choices by name."""
+
+    def run(*choose: str, **options: Any) -> Any:
+        made = [] if any(choice.startswith("base=") for choice in choose) else [f"base={bert_folder}"]
+        chosen = [*made, "dev_share=0.25", *choose]
+        return train("reward", **{"data": scored_file(12), "json": "-"} | options, choose=chosen)
+
+    return run
+
+
+def test_all_variants_and_presets(reward, tmp_path):
     plain, ornate = versions(1)
-    common = ("--data", str(data), "--choose", f"base={bert_folder}", "--choose", "dev_share=0.25", "--json", "-")
     for variant, preset, more in (
-        ("PR", "corrected", ("--choose", "epochs=30")),
-        ("P", "corrected", ("--choose", "epochs=30", "--choose", "layers=last")),
-        ("P", "as_published_code", ("--choose", "epochs=1")),
-        ("PR", "as_published_paper", ("--choose", "epochs=1", "--choose", "max_tokens=96")),
-        ("R", "as_published_code", ("--choose", "epochs=1")),
+        ("PR", "corrected", ["epochs=30"]),
+        ("P", "corrected", ["epochs=30", "layers=last"]),
+        ("P", "as_published_code", ["epochs=1"]),
+        ("PR", "as_published_paper", ["epochs=1", "max_tokens=96"]),
+        ("R", "as_published_code", ["epochs=1"]),
     ):
         out = tmp_path / f"{variant}-{preset}"
-        result = train(
-            "reward", *common, "--variant", variant, "--choose", f"preset={preset}", *more, "--out", str(out)
-        )
+        result = reward(f"preset={preset}", *more, variant=variant, out=out)
         assert result.status == 0, result.err
         written = result.json
         assert (written["variant"], written["preset"]) == (variant, preset)
@@ -49,41 +58,39 @@ def test_all_variants_and_presets(train, scored_file, bert_folder, tmp_path):
             assert (scores <= 10).all()
 
 
-def test_a_training_killed_at_its_last_step_goes_on_and_has_its_figures(
-    train, scored_file, bert_folder, tmp_path, monkeypatch
-):
+class KilledError(BaseException):
+    """The end of the process: no handler of ours sees it."""
+
+
+def test_a_training_killed_at_its_last_step_goes_on_and_has_its_figures(reward, tmp_path, monkeypatch):
+    def killed(*_: Any) -> None:
+        raise KilledError
+
     out, work = tmp_path / "model", tmp_path / "work"
-    chosen = ("--choose", f"base={bert_folder}", "--choose", "epochs=3")
-    common = ("--data", str(scored_file(12)), *chosen, "--choose", "dev_share=0.25")
-    asked = (*common, "--out", str(out), "--work", str(work), "--json", "-")
     with monkeypatch.context() as patched:
-        patched.setattr(RewardModel, "prefer", _killed)
-        with pytest.raises(_KilledError):
-            train("reward", *asked)
+        patched.setattr(RewardModel, "prefer", killed)
+        with pytest.raises(KilledError):
+            reward("epochs=3", out=out, work=work)
     assert not out.exists()
-    resumed = train("reward", *asked).json
+    resumed = reward("epochs=3", out=out, work=work).json
     assert resumed["training"]["resumed_from"] == resumed["training"]["epochs"] == 3
     assert {"dev_accuracy", "dev_pearson_r"} <= resumed["figures"].keys()
     assert not list(work.glob("*checkpoint*"))
 
 
-def test_a_verdict_that_depends_on_the_order_alone_is_right_half_the_time(train, scored_file, bert_folder, tmp_path):
+def test_a_verdict_that_depends_on_the_order_alone_is_right_half_the_time(reward, tmp_path):
     """A pair's texts are so alike to an encoder which has learned nothing that their cosine prefers whichever is
     first."""
     out = tmp_path / "model"
-    told = ("--variant", "P", "--choose", "preset=as_published_code", "--choose", "epochs=1", "--choose", "rate=1e-8")
-    data = ("--data", str(scored_file(12)), "--choose", f"base={bert_folder}", "--choose", "dev_share=0.25")
-    figures = train("reward", *data, *told, "--out", str(out), "--json", "-").json["figures"]
+    figures = reward("preset=as_published_code", "epochs=1", "rate=1e-8", variant="P", out=out).json["figures"]
     plain, ornate = versions(1)
     assert (RewardModel.load(out).prefer([plain, ornate], [ornate, plain]) > 0).all()
     assert (figures["dev_pairs"], figures["dev_accuracy"]["value"]) == (3, 0.5)
 
 
-def test_a_model_below_a_trivial_rule_on_pairs_of_another_kind_may_not_ship(train, scored_file, bert_folder, tmp_path):
+def test_a_model_below_a_trivial_rule_on_pairs_of_another_kind_may_not_ship(reward, tmp_path):
     """Its data teach that the plain version is the better one. Of the other kinds it is better, too; or the longer
     text, here the ornate one, is; or nobody asked."""
-    chosen = ("--choose", f"base={bert_folder}", "--choose", "epochs=30")
-    common = ("--data", str(scored_file(12)), *chosen, "--choose", "dev_share=0.25")
     texts = [versions(number) for number in range(30, 36)]
     assert all(len(plain) < len(ornate) for plain, ornate in texts)
     ornate_shorter = [(f"{plain} {plain}", ornate) for plain, ornate in texts]
@@ -93,34 +100,22 @@ def test_a_model_below_a_trivial_rule_on_pairs_of_another_kind_may_not_ship(trai
     }
     for named, fits in ((("plain",), True), (("plain", "ornate"), False), ((), False)):
         out = tmp_path / f"model-{len(named)}"
-        asked = [word for name in named for word in ("--other-kind", str(files[name]))]
-        result = train("reward", *common, *asked, "--out", str(out), "--json", "-")
+        result = reward("epochs=30", other_kind=[files[name] for name in named], out=out)
         assert result.json["may_ship"] is RewardModel.load(out).artifact.may_ship is fits
         assert ("Not marked as fit to ship: " in result.err) is not fits
         kinds = {kind["file"]: kind for kind in result.json["figures"]["other_kinds"]}
         assert [kind["passes"] for kind in kinds.values()] == [name == "plain" for name in named]
-    both = train("reward", *common, "--other-kind", str(files["ornate"]), "--out", str(tmp_path / "m"), "--json", "-")
+    both = reward("epochs=30", other_kind=files["ornate"], out=tmp_path / "m")
     assert "ornate.jsonl: decides 0.000 of 6 pairs, where 'longer' decides 1.000." in both.err
     (kind,) = both.json["figures"]["other_kinds"]
     assert kind["all_pairs"]["baselines"] == {"shorter": 0.0, "longer": 1.0, "first": 0.5}
 
 
-def test_what_it_is_held_against_is_not_learned_from(train, scored_file, bert_folder, tmp_path):
+def test_what_it_is_held_against_is_not_learned_from(reward, tmp_path):
     other = _pairs_file(tmp_path / "other.jsonl", [versions(number) for number in (0, 1)])
-    chosen = ("--choose", f"base={bert_folder}", "--choose", "epochs=1")
-    common = ("--data", str(scored_file(12)), *chosen, "--choose", "dev_share=0.25")
-    trained = train("reward", *common, "--other-kind", str(other), "--out", str(tmp_path / "m"), "--json", "-").json
+    trained = reward("epochs=1", other_kind=other, out=tmp_path / "m").json
     assert trained["training"]["scores"] == 20
     assert "left out: 4 records whose paragraph stands in --test or --other-kind" in trained["training"]["notes"][0]
-
-
-def test_a_file_without_pairs_is_refused_before_anything_is_trained(train, scored_file, bert_folder, tmp_path):
-    scored = scored_file(4, "other.jsonl")
-    asked = ("--data", str(scored_file(12)), "--choose", f"base={bert_folder}", "--other-kind", str(scored))
-    result = train("reward", *asked, "--out", str(tmp_path / "out"))
-    assert result.status == 2
-    assert f"{scored}: holds no pair" in result.err
-    assert not list(tmp_path.glob("out*"))
 
 
 def _pairs_file(path: Path, pairs: list[tuple[str, str]]) -> Path:
@@ -135,44 +130,29 @@ def _pairs_file(path: Path, pairs: list[tuple[str, str]]) -> Path:
     return path
 
 
-class _KilledError(BaseException):
-    """The end of the process: no handler of ours sees it."""
-
-
-def _killed(*_: Any) -> None:
-    raise _KilledError
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--variant", "Q"), "--variant Q: there are P, R, PR."),
-        (
-            ("--choose", "preset=paper"),
-            "--choose preset=paper: there are corrected, as_published_code, ",
-        ),
-        (("--choose", "pair_rule=cosine"), "has no weights but the encoder's: it needs --choose fitted=all."),
-        (("--choose", "layers=0,9"), "--choose layers=0,9: name 'last', or different numbers from 0 to 1"),
-        (("--choose", "layers=first"), "--choose layers=first: name 'last', or different numbers from 0 to 1"),
-        (("--choose", "device=tpu"), "device tpu: there are cpu, cuda, and cuda:1 for a second GPU."),
-        (("--choose", "device=cuda:99"), "device cuda:99: there is no such GPU that torch can use; try cpu."),
-        (("--choose", "base=nowhere/at-all"), "The base 'nowhere/at-all' cannot be loaded"),
+        ("--variant Q", "--variant Q: there are P, R, PR."),
+        ("--choose preset=paper", "--choose preset=paper: there are corrected, as_published_code, "),
+        ("--choose pair_rule=cosine", "has no weights but the encoder's: it needs --choose fitted=all."),
+        ("--choose layers=0,9", "--choose layers=0,9: name 'last', or different numbers from 0 to 1"),
+        ("--choose layers=first", "--choose layers=first: name 'last', or different numbers from 0 to 1"),
+        ("--choose device=tpu", "device tpu: there are cpu, cuda, and cuda:1 for a second GPU."),
+        ("--choose base=nowhere/at-all", "The base 'nowhere/at-all' cannot be loaded"),
+        ("--choose base={t5}", "The base '{t5}' has a decoder behind its encoder (t5); name a model without one"),
+        ("--other-kind {scored}", "{scored}: holds no pair"),
     ],
 )
-def test_what_cannot_be_trained(train, scored_file, bert_folder, tmp_path, options, said, monkeypatch):
+def test_what_cannot_be_trained(reward, scored_file, seq2seq_folder, tmp_path, options, said, monkeypatch):
+    """It is refused before anything is trained."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    base = () if any(option.startswith("base=") for option in options) else ("--choose", f"base={bert_folder}")
-    result = train("reward", "--data", str(scored_file(4)), *base, *options, "--out", str(tmp_path / "out"))
-    assert result.status == 2
-    assert said in result.err
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_base_with_a_decoder_is_refused(train, scored_file, seq2seq_folder, tmp_path):
-    out = tmp_path / "out"
-    result = train("reward", "--data", str(scored_file(4)), "--choose", f"base={seq2seq_folder}", "--out", str(out))
+    there = {"t5": seq2seq_folder, "scored": scored_file(4, "other.jsonl")}
+    option, value = options.format(**there).removeprefix("--").split()
+    choose, named = ([value], {}) if option == "choose" else ([], {option.replace("-", "_"): value})
+    result = reward(*choose, **named, out=tmp_path / "out")
     assert (result.status, result.out) == (2, "")
-    assert f"The base '{seq2seq_folder}' has a decoder behind its encoder (t5); name a model without one" in result.err
+    assert said.format(**there) in result.err
     assert not list(tmp_path.glob("out*"))
 
 
