@@ -127,17 +127,14 @@ class BodyLimits:
 
 
 USUAL = BodyLimits(JsonLimits(values=500))
-# more than the usual: many documents, or a long conversation with tools that are passed over
+RANKED = BodyLimits(JsonLimits(values=20_000), bytes=2_000_000)  # all of it is read by the retriever
+# a long conversation with tools that are passed over
+TALKED = BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST)
+CONVERSATIONS = ("/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/api/chat")
 LIMITS = {
     "/v1/documents": BodyLimits(JsonLimits(values=20_000), bytes=MOST),
-    "/v1/rerank": BodyLimits(JsonLimits(values=20_000), bytes=2_000_000),  # all of it is read by the retriever
-    "/v2/rerank": BodyLimits(JsonLimits(values=20_000), bytes=2_000_000),
-    "/v1/chat/completions": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
-    "/v1/responses": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
-    "/v1/messages": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
-    "/v1/messages/count_tokens": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
-    "/api/chat": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
-    "/api/generate": BodyLimits(JsonLimits(values=40_000, fields=500), bytes=MOST),
+    **dict.fromkeys(("/v1/rerank", "/v2/rerank"), RANKED),
+    **dict.fromkeys((*CONVERSATIONS, "/api/generate"), TALKED),
 }
 
 

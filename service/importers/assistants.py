@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from pearl.errors import InputError
@@ -20,6 +21,7 @@ from service.importers.base import (
     list_or_empty,
     missing_field,
     object_or_empty,
+    read_each,
 )
 
 VOICE = "prompts"  # nobody writes to a person as to a program
@@ -43,26 +45,21 @@ class AssistantImporter(ArchiveImporter):
         for where, value in archive.elements(name, advance=options.advance):
             try:
                 conversation = as_object(value)
-                for part, turn in enumerate(self.turns(conversation), start=1):
-                    yield self._item(turn, _id_of(conversation), options, f"{where}/{part}")
+                placed = ((f"{where}/{part}", turn) for part, turn in enumerate(self.turns(conversation), start=1))
+                yield from read_each(placed, partial(self._item, _id_of(conversation), options))
             except InputError as error:
                 yield LeftOut.because_of(error, where)
 
-    def _item(self, turn: Turn | LeftOut, thread: str, options: Options, where: str) -> SourceDocument | LeftOut:
+    def _item(self, thread: str, options: Options, turn: Turn | LeftOut, where: str) -> SourceDocument | LeftOut:
         if isinstance(turn, LeftOut):
             return LeftOut(where, turn.reason)
-        try:
-            id_, time, text, answered = turn
-            if not text.strip():
-                return LeftOut(where, NO_TEXT)
-            seconds = parse_timestamp(time, param="create_time")
-            voice, name = options.voice or VOICE, f"{self.name}:{id_}"
-            of = f"{self.name}:{thread}" if thread else None
-            return options.document(
-                where, name, text.strip(), seconds, answered, voice, recipient=self.program, thread=of
-            )
-        except InputError as error:
-            return LeftOut.because_of(error, where)
+        id_, time, text, answered = turn
+        if not text.strip():
+            return LeftOut(where, NO_TEXT)
+        seconds = parse_timestamp(time, param="create_time")
+        voice, name = options.voice or VOICE, f"{self.name}:{id_}"
+        of = f"{self.name}:{thread}" if thread else None
+        return options.document(where, name, text.strip(), seconds, answered, voice, recipient=self.program, thread=of)
 
     def turns(self, conversation: dict[str, Any]) -> Iterator[Turn | LeftOut]:
         raise NotImplementedError

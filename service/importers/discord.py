@@ -12,10 +12,9 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
-from service.importers.archive import Archive, DiskIndex, open_archive
+from service.importers.archive import Archive, ArchiveImporter, DiskIndex, open_archive
 from service.importers.base import (
     NOT_MINE,
-    Importer,
     Items,
     LeftOut,
     Options,
@@ -45,7 +44,7 @@ Place = tuple[str | None, str | None]  # recipient and thread of messages
 NOWHERE: Place = (None, None)
 
 
-class DiscordImporter(Importer):
+class DiscordImporter(ArchiveImporter):
     name = "discord"
     summary = "Discord's data package, or JSON of DiscordChatExporter."
     examples = (
@@ -53,26 +52,19 @@ class DiscordImporter(Importer):
         "pearl import discord 'Tea - general.json' --user ann --me ann_lee",
     )
     needs_me = False  # a data package holds only its owner's messages
+    missing = "is neither a Discord data package nor JSON of DiscordChatExporter."
+
+    def names(self, archive: Archive) -> list[str]:
+        return archive.matching(*PACKAGE_FILES) or archive.matching("*.json")
 
     def size(self, source: Path) -> int | None:
         with open_archive(source) as archive:
-            package = archive.matching(*PACKAGE_FILES)
-            exported = archive.matching("*.json")
-            return sum(archive.files[name] * (1 if package else 2) for name in package or exported)
+            times = 1 if archive.matching(*PACKAGE_FILES) else 2
+            return times * sum(archive.files[name] for name in self.names(archive))
 
-    def read(self, source: Path, options: Options) -> Items:
-        with open_archive(source) as archive:
-            package = archive.matching(*PACKAGE_FILES)
-            exported = archive.matching("*.json")
-            if package:
-                yield from _read_package(archive, package, options)
-            elif exported:
-                yield from _read_exported(archive, exported, options)
-            else:
-                raise InputError(
-                    f"{source}: is neither a Discord data package nor JSON of DiscordChatExporter.",
-                    code="not_an_export",
-                )
+    def items(self, archive: Archive, names: list[str], options: Options) -> Items:
+        is_package = bool(archive.matching(*PACKAGE_FILES))
+        yield from (_read_package if is_package else _read_exported)(archive, names, options)
 
 
 def _read_package(archive: Archive, names: list[str], options: Options) -> Iterator[SourceDocument | LeftOut]:

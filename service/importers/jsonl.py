@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pearl.errors import InputError
 from pearl.history.files import parse_document, read_json_lines
 from pearl.text.usable import check_id
-from service.importers.base import NOT_MINE, SHOWN, Importer, Items, LeftOut, Options, Remark, SourceDocument
+from service.importers.base import NOT_MINE, SHOWN, Importer, Items, LeftOut, Options, Remark, SourceDocument, read_each
 
 
 class JsonlImporter(Importer):
@@ -29,27 +30,17 @@ class JsonlImporter(Importer):
 
     def read(self, source: Path, options: Options) -> Items:
         """``user`` and ``voice`` are for lines that name none; ``me`` keeps only the lines of these users."""
-        me = options.identities
         others: Counter[str] = Counter()
-        for line in read_json_lines(source, options.advance):
-            where = f"{source}:{line.number}"
-            try:
-                if isinstance(line.value, InputError):
-                    raise line.value
-                item = _document(line.value, where, options)
-            except InputError as error:
-                yield LeftOut.because_of(error, where)
-                continue
-            if me and not me.match(item.user):
-                yield LeftOut(where, NOT_MINE)
-                continue
-            others[item.user] += options.user is not None and item.user != options.user
+        placed = ((f"{source}:{line.number}", line.value) for line in read_json_lines(source, options.advance))
+        for item in read_each(placed, partial(_document, options)):
+            if isinstance(item, SourceDocument):
+                others[item.user] += options.user is not None and item.user != options.user
             yield item
         if named := [f"{user} ({count:,})" for user, count in others.most_common(SHOWN) if count]:
             yield Remark(f"Its lines name other users than {options.user}, and went to them: {', '.join(named)}.")
 
 
-def _document(value: dict[str, Any], where: str, options: Options) -> SourceDocument:
+def _document(options: Options, value: dict[str, Any], where: str) -> SourceDocument | LeftOut:
     user = value.get("user_id")
     if user is None:
         user = options.user
@@ -62,4 +53,7 @@ def _document(value: dict[str, Any], where: str, options: Options) -> SourceDocu
     document = parse_document(value)
     if document.voice is None:
         document = replace(document, voice=options.voice)
-    return SourceDocument(check_id(user, param="user_id"), document, where)
+    user = check_id(user, param="user_id")
+    if options.identities and not options.identities.match(user):
+        return LeftOut(where, NOT_MINE)
+    return SourceDocument(user, document, where)

@@ -222,7 +222,8 @@ def run_import(
         )
     _check_source(source)
     clear_abandoned()
-    tally, known_users, set_apart = _Tally(), _UserIds(there), 0
+    tally, set_apart = _Tally(), 0
+    ids = {} if there is None else {there.name: there.id}  # of the users found in the source so far
     watch = ReadingWatch(getattr(importer, "check", lambda: None))
     prepare = getattr(importer, "prepare", None)  # the store, in each transaction, before its documents
     record = ImportRecord(
@@ -238,15 +239,16 @@ def run_import(
             drafted = _drafted_messages(database, options.user) if template == COMMIT else DraftedMessages({})
             for batch in _batches(_usable(items, tally, options.least_words, drafted), batch_documents):
                 with transaction() as connection:
-                    ids = known_users.of(connection, {item.user for item in batch})
+                    if new := {item.user for item in batch} - ids.keys():
+                        ids |= {name: user.id for name, user in users.ensure(connection, new).items()}
                     if prepare is not None:
                         prepare(connection, ids)
                     outcomes = documents.add(connection, record.additions(batch, ids), template=template)
                     record.write(connection, batch, outcomes, ids)
                 tally.count(batch, outcomes)
-            if known_users:
+            if ids:
                 with transaction() as connection:
-                    set_apart = record.finish(connection, known_users.all, tally.left_out)
+                    set_apart = record.finish(connection, ids, tally.left_out)
             if strict and tally.errors_total:
                 raise _Refused
     except _Refused:
@@ -267,7 +269,7 @@ def run_import(
             f"Characters that could not be read ({UNREADABLE}): {texts}, first {tally.first_unreadable}."
         )
     gone = record.gone(database, options.user) if update and not tally.refused else ()
-    summary = tally.summary(known_users, options.identities, time.monotonic() - started)
+    summary = tally.summary(len(ids), options.identities, time.monotonic() - started)
     return summary if tally.refused else replace(summary, import_ids=record.ids, gone=gone, set_apart=set_apart)
 
 
@@ -355,26 +357,6 @@ def _batches(items: Iterable[SourceDocument], size: int) -> Iterator[list[Source
         yield batch
 
 
-class _UserIds:
-    """Row ids of the users found in the source so far."""
-
-    def __init__(self, there: User | None) -> None:
-        self._ids = {} if there is None else {there.name: there.id}
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def of(self, connection: Connection, names: set[str]) -> dict[str, int]:
-        new = names - self._ids.keys()
-        if new:
-            self._ids.update((name, user.id) for name, user in users.ensure(connection, new).items())
-        return self._ids
-
-    @property
-    def all(self) -> dict[str, int]:
-        return self._ids
-
-
 @dataclass(slots=True)
 class _Tally:
     """Counts while an import runs."""
@@ -421,7 +403,7 @@ class _Tally:
         self.languages.clear()
         self.refused = True
 
-    def summary(self, known_users: _UserIds, identities: Identities, seconds: float) -> ImportSummary:
+    def summary(self, known_users: int, identities: Identities, seconds: float) -> ImportSummary:
         return ImportSummary(
             imported=self.outcomes[AddOutcome.CREATED],
             replaced=self.outcomes[AddOutcome.REPLACED],
@@ -431,7 +413,7 @@ class _Tally:
             languages=dict(self.languages.most_common()),
             errors=tuple(self.errors),
             errors_total=self.errors_total,
-            users=len(known_users),
+            users=known_users,
             seconds=seconds,
             unmatched_me=identities.unmatched,
             senders=identities.commonest_others() if identities.unmatched else (),

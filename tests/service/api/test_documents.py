@@ -11,11 +11,6 @@ import pytest
 SECRET = "the heron ate my brake cable"
 
 
-@pytest.fixture
-def ann(pearl: Any) -> Any:
-    return pearl.as_user("ann")
-
-
 def test_a_document_is_shown_with_its_language(ann: Any) -> None:
     german = "Kannst du am Samstag die lange Leiter mitbringen?"
     ann.post("/v1/documents", [{"id": "a", "text": german}, {"id": "b", "text": "ok"}])

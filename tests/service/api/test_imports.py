@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import socket
 import tempfile
@@ -22,6 +21,7 @@ from service.importers.base import SourceDocument
 from service.importers.jsonl import JsonlImporter
 from service.importing import upload
 from service.importing.restore import ExportReader
+from tests.laid import zipped
 from tests.pieces import read_until
 
 CHAT = """[13.02.24, 09:12:01] Bea Rook: Can you take my Saturday?
@@ -35,14 +35,6 @@ LINES = [{"user_id": "old-name", "id": f"m{n}", "timestamp": 1_700_000_000 + n, 
 
 def history(lines: list[dict[str, Any]] = LINES) -> bytes:
     return b"".join(orjson.dumps(line) + b"\n" for line in lines)
-
-
-def packed(files: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
-    written = io.BytesIO()
-    with zipfile.ZipFile(written, "w", compression) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return written.getvalue()
 
 
 def send(user: Any, content: bytes, name: str, *, to: str = "/v1/imports", **params: Any) -> Any:
@@ -61,16 +53,11 @@ def no_folder_stays(until: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     until(lambda: not list(Path(tempfile.gettempdir()).glob(f"{name}*")))
 
 
-@pytest.fixture
-def ann(pearl: Any) -> Any:
-    return pearl.as_user("ann")
-
-
 def test_a_chat_is_guessed_then_imported_then_undone(database_url: str, house: Any) -> None:
     pearl = house(database_url=database_url)
     ann = pearl.as_user("ann")
     ann.post("/v1/documents", {"id": "before", "text": "Before.", "timestamp": 1.0})
-    archive = packed({"_chat.txt": CHAT.encode()})
+    archive = zipped({"_chat.txt": CHAT})
     name = "WhatsApp Chat with Bea.zip"
     guess = send(ann, archive, name, to="/v1/imports/guess").json()
     assert guess == {"object": "import_guess", "kind": "whatsapp", "looks": "a chat of WhatsApp"}
@@ -173,12 +160,12 @@ UNKNOWN_CLOCK = CHAT.replace("09:12:01]", "09:12:01 ZZ]").replace("09:15:40]", "
         (b"SQLite format 3", "a", {}, "unknown_source", "with id, timestamp and text), and bring that."),
         (BOMB, "chat.zip", {}, "too_large", "unpacks to more than 200 times its packed size"),
         (BOMB, "chat.zip", {"kind": "whatsapp", "me": "Ann"}, "too_large", "unpacks to more than 200 times"),
-        (packed({"../../_chat.txt": b"x"}), "chat.zip", {}, "unsafe_path", "a path that leads out of it"),
+        (zipped({"../../_chat.txt": b"x"}), "chat.zip", {}, "unsafe_path", "a path that leads out of it"),
         (CHAT.encode(), "../chat.txt", {}, "invalid_name", "without folders"),
         (CHAT.encode(), "..\\chat.txt", {}, "invalid_name", "without folders"),
         (CHAT.encode(), "..", {}, "invalid_name", "without folders"),
         (UNKNOWN_CLOCK.encode(), "_chat.txt", {"me": "Ann Lee"}, "unknown_locale", "'ZZ' is not known"),
-        (packed({"_chat.txt": CHAT.encode() * 50})[:200], "chat.zip", {}, "cut_off", "breaks off"),
+        (zipped({"_chat.txt": CHAT * 50})[:200], "chat.zip", {}, "cut_off", "breaks off"),
         (b"", "chat.txt", {}, "unknown_source", "looks like an empty file; export it again"),
         (CHAT.encode(), "_chat.txt", {}, "missing_me", "which name, address or id there is yours"),
         (CHAT.encode(), "_chat.txt", {"kind": "chats"}, "unknown_importer", "There is no importer 'chats'"),
@@ -192,7 +179,7 @@ UNKNOWN_CLOCK = CHAT.replace("09:12:01]", "09:12:01 ZZ]").replace("09:15:40]", "
 def test_what_cannot_be_imported(
     pearl: Any, ann: Any, content: bytes, name: str, params: dict[str, Any], code: str, says: str
 ) -> None:
-    content = packed({"_chat.txt": bytes(150_000_000)}) if content == BOMB else content
+    content = zipped({"_chat.txt": bytes(150_000_000)}, zipfile.ZIP_DEFLATED) if content == BOMB else content
     answer = send(ann, content, name, **params)
     error = answer.json()["error"]
     assert 400 <= answer.status_code < 500

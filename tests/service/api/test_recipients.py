@@ -9,11 +9,6 @@ import pytest
 RAILS = {"recipient": "nan@example.org", "thread": "rails"}
 
 
-@pytest.fixture
-def ann(pearl: Any) -> Any:
-    return pearl.as_user("ann")
-
-
 def kept(answer: Any) -> dict[str, Any]:
     return {name: answer.get(name) for name in RAILS}
 

@@ -9,23 +9,17 @@ from pearl.errors import InputError
 from service.importers.archive import open_archive
 from service.importers.mails.boxes import open_boxes
 from service.importing.guessing import look
+from tests.laid import laid, packed, zipped
 
 
 @pytest.fixture(params=["folder", "zip", "zip of PowerShell"])
 def export(request, tmp_path):
-    folder = tmp_path / "export"
-    (folder / "c1").mkdir(parents=True)
-    (folder / "c1" / "Messages.JSON").write_text("[]")
-    (folder / "c1" / "._Messages.JSON").write_bytes(b"\0\5\x16\7")  # macOS's companion of the file
-    (folder / "notes.txt").write_text("tea")
+    # the second is macOS's companion of the first
+    files = {"c1/Messages.JSON": "[]", "c1/._Messages.JSON": b"\0\5\x16\7", "notes.txt": "tea"}
     if request.param == "folder":
-        return folder
-    packed = tmp_path / "export.zip"
-    with zipfile.ZipFile(packed, "w") as archive:
-        for path in folder.rglob("*"):
-            name = str(path.relative_to(folder))
-            archive.write(path, name if request.param == "zip" else name.replace("/", "\\"))
-    return packed
+        return laid(tmp_path / "export", files)
+    separator = "/" if request.param == "zip" else "\\"
+    return packed(tmp_path / "export.zip", {name.replace("/", separator): each for name, each in files.items()})
 
 
 def test_a_folder_and_a_zip_file_are_read_alike(export):
@@ -48,14 +42,12 @@ def test_a_file_is_an_archive_of_one(tmp_path):
 
 
 def test_a_damaged_member(tmp_path):
-    packed = tmp_path / "export.zip"
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.json", "tea and milk " * 1_000)
-    data = bytearray(packed.read_bytes())
+    source = tmp_path / "export.zip"
+    data = bytearray(zipped({"a.json": "tea and milk " * 1_000}, zipfile.ZIP_DEFLATED))
     data[50:70] = b"\xff" * 20
-    packed.write_bytes(data)
+    source.write_bytes(data)
     with (
-        open_archive(packed) as archive,
+        open_archive(source) as archive,
         pytest.raises(InputError, match="cannot be read"),
         archive.open("a.json") as stream,
     ):
@@ -84,10 +76,7 @@ def read_boxes(source: Path) -> None:
     ids=["a name that is no UTF-8", "a later version"],
 )
 def test_a_zip_file_that_cannot_be_opened(tmp_path, read, intact, damaged):
-    source = tmp_path / "export.zip"
-    with zipfile.ZipFile(source, "w") as archive:
-        archive.writestr("\u00e9.md", "tea")
-    data = source.read_bytes()
+    source, data = tmp_path / "export.zip", zipped({"\u00e9.md": "tea"})
     assert intact in data
     source.write_bytes(data.replace(intact, damaged))
     with pytest.raises(InputError, match=r"export\.zip: cannot be read"):
@@ -104,9 +93,7 @@ def read_members(source: Path) -> None:
 @pytest.mark.parametrize("read", [read_members, read_boxes])
 def test_a_member_whose_own_header_is_damaged(tmp_path, read):
     """The directory at the end of the file, which is read first, is whole."""
-    source = tmp_path / "export.zip"
-    with zipfile.ZipFile(source, "w") as archive:
-        archive.writestr("\u00e9.eml", "From: ann@example.org\n\nTea.\n")
+    source = packed(tmp_path / "export.zip", {"\u00e9.eml": "From: ann@example.org\n\nTea.\n"})
     source.write_bytes(source.read_bytes().replace("\u00e9.eml".encode(), b"\xff\xfe.eml", 1))
     with pytest.raises(InputError, match=r"cannot be read: .*decode"):
         read(source)
@@ -116,9 +103,7 @@ def test_a_member_whose_own_header_is_damaged(tmp_path, read):
 @pytest.mark.parametrize("kept", [9, 20], ids=["its properties", "its data"])
 def test_a_damaged_member_packed_by_lzma(tmp_path, read, kept):
     source = tmp_path / "export.zip"
-    with zipfile.ZipFile(source, "w", zipfile.ZIP_LZMA) as archive:
-        archive.writestr("a.eml", "From: ann@example.org\n\n" + "tea and milk " * 100)
-    data = bytearray(source.read_bytes())
+    data = bytearray(zipped({"a.eml": "From: ann@example.org\n\n" + "tea and milk " * 100}, zipfile.ZIP_LZMA))
     start = len("a.eml") + 30
     data[start + kept - 7 : start + kept + 20] = b"\xff" * 27
     source.write_bytes(data)
@@ -129,10 +114,8 @@ def test_a_damaged_member_packed_by_lzma(tmp_path, read, kept):
 @pytest.mark.parametrize("read", [read_archive, read_boxes, look])
 def test_a_zip_file_that_unpacks_to_too_much_is_not_opened(tmp_path, monkeypatch, read):
     monkeypatch.setattr("pearl.history.files.TRAP_BYTES", 1_000_000)
-    source = tmp_path / "trap.zip"
-    with zipfile.ZipFile(source, "w", zipfile.ZIP_DEFLATED) as archive:
-        for number in range(3):
-            archive.writestr(f"c{number}/messages.json", " " * 900_000)
+    files = {f"c{number}/messages.json": " " * 900_000 for number in range(3)}
+    source = packed(tmp_path / "trap.zip", files, zipfile.ZIP_DEFLATED)
     with pytest.raises(InputError, match=r"trap\.zip: unpacks to more than 200 times its packed size"):
         read(source)
 
@@ -141,19 +124,14 @@ def test_a_zip_file_that_unpacks_to_too_much_is_not_opened(tmp_path, monkeypatch
 @pytest.mark.parametrize(("limit", "most"), [("MOST_MEMBERS", 2), ("MOST_DIRECTORY", 150)])
 def test_a_zip_file_with_too_many_files_is_not_opened(tmp_path, monkeypatch, read, limit, most):
     monkeypatch.setattr(f"service.importers.archive.{limit}", most)
-    source = tmp_path / "many.zip"
-    with zipfile.ZipFile(source, "w") as archive:
-        for number in range(3):
-            archive.writestr(f"c{number}/messages.json", "[]")
+    source = packed(tmp_path / "many.zip", {f"c{number}/messages.json": "[]" for number in range(3)})
     with pytest.raises(InputError, match=r"many\.zip: has .*; unpack it, and import the folder"):
         read(source)
 
 
 @pytest.mark.parametrize("read", [open_archive, open_boxes])
 def test_a_zip_file_that_breaks_off(tmp_path, read):
-    cut = tmp_path / "cut.zip"
-    with zipfile.ZipFile(cut, "w") as archive:
-        archive.writestr("tea.eml", "From: Ann\n\nTea.")
+    cut = packed(tmp_path / "cut.zip", {"tea.eml": "From: Ann\n\nTea."})
     cut.write_bytes(cut.read_bytes()[:-30])
     with pytest.raises(InputError, match="breaks off; export or download it again"), read(cut):
         pass

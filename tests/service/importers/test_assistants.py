@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import json
-import zipfile
-
 import pytest
 
 from pearl.errors import InputError
+from tests.laid import packed
 
 
 def node(id_, parent, role, *parts, kind="text", time=1_709_283_600.5, **metadata):
@@ -78,15 +76,12 @@ CLAUDE = [
 ]
 
 
-def packed(path, content):
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("conversations.json", json.dumps(content))
-        archive.writestr("user.json", json.dumps({"id": "x"}))
-    return path
+def sent(folder, content):
+    return packed(folder / "a.zip", {"conversations.json": content, "user.json": {"id": "x"}})
 
 
 def test_chatgpt(read, tmp_path):
-    reading = read("chatgpt", packed(tmp_path / "a.zip", CHATGPT))
+    reading = read("chatgpt", sent(tmp_path, CHATGPT))
     assert [(document.id, document.text, document.request, document.thread) for document in reading.documents] == [
         ("chatgpt:u1", "How long must tea draw?", None, "chatgpt:c1"),
         ("chatgpt:u2", "And this one?", "Three minutes.", "chatgpt:c1"),
@@ -100,7 +95,7 @@ def test_chatgpt(read, tmp_path):
 
 
 def test_claude(read, tmp_path):
-    reading = read("claude", packed(tmp_path / "a.zip", CLAUDE), voice="machines")
+    reading = read("claude", sent(tmp_path, CLAUDE), voice="machines")
     assert [(document.id, document.text, document.request) for document in reading.documents] == [
         ("claude:m1", "How long?", None),
         ("claude:m3", "Thanks", "Three minutes."),
@@ -120,7 +115,7 @@ def test_the_newest_way_is_taken_where_the_current_one_is_not_said(read, tmp_pat
         **node("b2", None, "user", "And milk?", time=4),
     }
     nodes["b1"]["children"] = ["a2", "b2"]  # all that says what b2 follows
-    reading = read("chatgpt", packed(tmp_path / "a.zip", [{"mapping": nodes, "current_node": current}]))
+    reading = read("chatgpt", sent(tmp_path, [{"mapping": nodes, "current_node": current}]))
     assert [(each.text, each.request) for each in reading.documents] == [("Which tea?", None), ("And milk?", "Green.")]
     assert reading.reasons.count("replaced by an edited prompt") == 1
 
@@ -137,7 +132,7 @@ def test_an_edited_prompt_to_claude_is_one_text(read, tmp_path):
         }
         for id_, parent, text in turns
     ]
-    reading = read("claude", packed(tmp_path / "a.zip", [{"uuid": "k", "chat_messages": messages}]))
+    reading = read("claude", sent(tmp_path, [{"uuid": "k", "chat_messages": messages}]))
     assert reading.texts == ["Which tea?", "And milk?"]
     assert reading.reasons.count("replaced by an edited prompt") == 1
 
@@ -146,10 +141,10 @@ def test_an_edited_prompt_to_claude_is_one_text(read, tmp_path):
 def test_what_is_no_export(read, tmp_path, kind):
     with pytest.raises(InputError, match=r"no conversations\.json"):
         read(kind, tmp_path)
-    reading = read(kind, packed(tmp_path / "a.zip", {"a": 1}))
+    reading = read(kind, sent(tmp_path, {"a": 1}))
     assert (reading.texts, len(reading.errors)) == ([], 1)
 
 
 @pytest.mark.parametrize(("kind", "other"), [("chatgpt", CLAUDE), ("claude", CHATGPT)])
 def test_the_export_of_the_other_program_is_not_taken_for_its_own(read, tmp_path, kind, other):
-    assert read(kind, packed(tmp_path / "a.zip", other)).texts == []
+    assert read(kind, sent(tmp_path, other)).texts == []

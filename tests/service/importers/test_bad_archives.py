@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pearl.errors import InputError
+from tests.laid import laid, zipped
 
 INSIDE = {
     "whatsapp": "_chat.txt",
@@ -30,43 +31,24 @@ MORE = {
 }
 
 
-def bomb(path: Path, name: str) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed, packed.open(name, "w") as member:
-        for _ in range(150):
-            member.write(bytes(1_000_000))
-
-
-def climbing(path: Path, name: str) -> None:
-    with zipfile.ZipFile(path, "w") as packed:
-        packed.writestr(f"../../{name}", "[]")
-
-
-def absolute(path: Path, name: str) -> None:
-    with zipfile.ZipFile(path, "w") as packed:
-        packed.writestr(f"\\etc\\{name}", "[]")
-
-
-def cut(path: Path, name: str) -> None:
-    with zipfile.ZipFile(path, "w") as packed:
-        packed.writestr(name, "[]" * 1_000)
-    path.write_bytes(path.read_bytes()[:500])
+def bomb(name: str) -> bytes:
+    return zipped({name: bytes(150_000_000)}, zipfile.ZIP_DEFLATED)
 
 
 @pytest.mark.parametrize(
     ("make", "says"),
     [
         pytest.param(bomb, "unpacks to more than 200 times", marks=pytest.mark.slow),
-        (climbing, "a path that leads out of it"),
-        (absolute, "a path that leads out of it"),
-        (cut, "zip file that breaks off"),
+        (lambda name: zipped({f"../../{name}": "[]"}), "a path that leads out of it"),
+        (lambda name: zipped({f"\\etc\\{name}": "[]"}), "a path that leads out of it"),
+        (lambda name: zipped({name: "[]" * 1_000})[:500], "zip file that breaks off"),
     ],
 )
 @pytest.mark.parametrize("kind", [*INSIDE, *MORE])
 def test_a_zip_file_that_means_harm(
-    read: Callable[..., object], tmp_path: Path, kind: str, make: Callable[[Path, str], None], says: str
+    read: Callable[..., object], tmp_path: Path, kind: str, make: Callable[[str], bytes], says: str
 ) -> None:
-    (tmp_path / "in").mkdir()
-    make(tmp_path / "in" / "a.zip", (INSIDE | MORE)[kind])
+    laid(tmp_path, {"in/a.zip": make((INSIDE | MORE)[kind])})
     with pytest.raises(InputError, match=says):
         read(kind, tmp_path / "in" / "a.zip", "ann")
     assert [path.name for path in tmp_path.rglob("*")] == ["in", "a.zip"]
@@ -77,9 +59,7 @@ def test_a_zip_file_that_means_harm(
 def test_what_is_something_else_brings_nothing_and_says_so(
     read: Callable[..., Any], tmp_path: Path, kind: str, content: bytes
 ) -> None:
-    path = tmp_path / INSIDE[kind]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    path = laid(tmp_path, {INSIDE[kind]: content}) / INSIDE[kind]
     source = tmp_path if kind == "takeout" else path
     if kind == "whatsapp":
         with pytest.raises(InputError, match="not a chat that WhatsApp exported"):

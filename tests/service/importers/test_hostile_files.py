@@ -6,12 +6,10 @@ eight times the input, what is linear 8.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import time
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +18,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from service.importers.base import Options, load_importer
+from tests.laid import zipped
 
 MAIL_BYTES, SOURCE_BYTES = 16_000, 8_000
 TIMES = 8
@@ -183,15 +182,6 @@ SLACK = {"type": "message", "user": "ann@example.org", "ts": "1709283600.000100"
 EXPORTED = {"id": "1", "timestamp": "2024-03-01T10:00:00Z", "author": {"id": "ann@example.org"}}
 
 
-def packed(files: dict[str, str]) -> bytes:
-    """A zip file, not compressed."""
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return data.getvalue()
-
-
 def in_note(name: str, piece: str, before: str = "", suffix: str = ".md") -> Hostile:
     """One file with a piece of text over and over, something before it."""
     kind = {".md": "markdown", ".org": "org", ".txt": "text"}[suffix]
@@ -208,7 +198,7 @@ def in_message(name: str, piece: str) -> Hostile:
 
     def make(size: int) -> bytes:
         day = [{**SLACK, "text": "Tea."}, {**SLACK, "ts": "1709283601.000100", "text": repeated(piece, size)}]
-        return packed({"tea/2024-03-01.json": json.dumps(day)})
+        return zipped({"tea/2024-03-01.json": json.dumps(day)})
 
     return Hostile(f"chat: {name}", "slack", "a.zip", make)
 
@@ -227,7 +217,7 @@ def in_table(name: str, make: Callable[[int], str]) -> Hostile:
     """A table of comments with this behind its first row."""
 
     def table(size: int) -> bytes:
-        return packed({"comments.csv": f"id,date,body\n1,2024-03-01 09:00:00 UTC,Tea at four.\n{make(size)}\n"})
+        return zipped({"comments.csv": f"id,date,body\n1,2024-03-01 09:00:00 UTC,Tea at four.\n{make(size)}\n"})
 
     return Hostile(f"table: {name}", "reddit", "a.zip", table)
 
@@ -251,7 +241,7 @@ def tweet(text: str) -> bytes:
 
 def word(piece: str, size: int) -> bytes:
     body = repeated(piece, size)
-    return packed({"word/document.xml": f"<document>{body}{'</p>' * body.count('<p>')}</document>"})
+    return zipped({"word/document.xml": f"<document>{body}{'</p>' * body.count('<p>')}</document>"})
 
 
 class HostileRepository(Hostile):

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import zipfile
-
 import pytest
 
 from pearl.errors import InputError
+from tests.laid import packed
 
 HEAD = (
     "CONVERSATION ID,CONVERSATION TITLE,FROM,SENDER PROFILE URL,TO,RECIPIENT PROFILE URLS,DATE,SUBJECT,CONTENT,FOLDER,"
@@ -31,16 +30,10 @@ COMMENTS = "Date,Link,Message\n2024-03-01 09:00:00,https://www.linkedin.com/feed
 PROFILE = "First Name,Last Name,Maiden Name\nAnn,Lee,\n"
 
 
-def packed(path, **files):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(f"{name}.csv", content)
-    return path
-
-
 def test_the_whole_of_it(read, tmp_path):
-    files = {"messages": MESSAGES, "Shares": SHARES, "Comments": COMMENTS, "Profile": PROFILE, "Connections": "a\n"}
-    reading = read("linkedin", packed(tmp_path / "a.zip", **files), voice="work")
+    files = {"messages.csv": MESSAGES, "Shares.csv": SHARES, "Comments.csv": COMMENTS, "Profile.csv": PROFILE}
+    path = packed(tmp_path / "a.zip", {**files, "Connections.csv": "a\n"})
+    reading = read("linkedin", path, voice="work")
     assert [(item.text, item.request, item.recipient, item.thread) for item in reading.documents] == [
         ("Well said", None, None, "https://www.linkedin.com/feed/update/9"),
         ("First line\nsecond line", None, None, None),
@@ -52,9 +45,9 @@ def test_the_whole_of_it(read, tmp_path):
 
 
 def test_messages_alone_need_me(read, tmp_path):
-    path = packed(tmp_path / "a.zip", messages=MESSAGES)
+    path = packed(tmp_path / "a.zip", {"messages.csv": MESSAGES})
     with pytest.raises(InputError, match="--me"):
         read("linkedin", path)
     assert len(read("linkedin", path, ANN).texts) == 2
     with pytest.raises(InputError, match=r"no messages\.csv"):
-        read("linkedin", packed(tmp_path / "b.zip", Skills="Name\n"))
+        read("linkedin", packed(tmp_path / "b.zip", {"Skills.csv": "Name\n"}))

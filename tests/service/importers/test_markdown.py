@@ -8,6 +8,7 @@ import pytest
 from pearl.errors import InputError
 from service.importers.notes.blocks import PART_CHARACTERS
 from service.importers.notes.front_matter import MAX_BRACKETS, split_front_matter
+from tests.laid import laid
 
 POST = """---
 title: On tea
@@ -41,10 +42,7 @@ kettle.boil()
 
 
 def write(folder, name, text):
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
+    return laid(folder, {name: text}) / name
 
 
 def test_a_zip_file_is_read_as_the_folder_in_it(read, tmp_path):

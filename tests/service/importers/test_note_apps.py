@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pearl.errors import InputError
+from tests.laid import laid, zipped
 
 TEA, MILK, TABLE, ROW = (f"{number:032x}" for number in (10, 11, 12, 13))
 CUPS = f"[Cups](On%20tea/Cups%20{TABLE}.csv)"
@@ -23,21 +22,6 @@ EXPORT = {
     f"Private & Shared/On tea/Cups/Empty {ROW[:-1]}f.md": HEAD,
     "Private & Shared/On tea/pot.png": "PNG",
 }
-
-
-def zipped(files: dict[str, str | bytes]) -> bytes:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name, (2024, 5, 6, 7, 8, 9)), content)
-    return data.getvalue()
-
-
-def laid(folder: Path, files: dict[str, str]) -> Path:
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(content)
-    return folder
 
 
 @pytest.fixture(params=["zip in zip", "zip", "folder", "folder of zip"])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import zipfile
 
 import pytest
 
 from pearl.errors import InputError
 from service.importers.base import Options, load_importer
+from tests.laid import laid, packed
 
 BASE = "https://example.social/users/ann/statuses/"
 BOB = '<p><span class="h-card"><a href="https://e.org/@bob" class="u-url mention">@<span>bob</span></a></span> '
@@ -100,15 +100,8 @@ def script(name, values):
     return f"window.YTD.{name}.part0 = {json.dumps(values, indent=2)}"
 
 
-def packed(path, **files):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name.replace("__", "/").replace("_", "."), content)
-    return path
-
-
 def test_mastodon(read, tmp_path):
-    path = packed(tmp_path / "a.zip", outbox_json=json.dumps(OUTBOX), actor_json="{}", likes_json="{}")
+    path = packed(tmp_path / "a.zip", {"outbox.json": OUTBOX, "actor.json": "{}", "likes.json": "{}"})
     reading = read("mastodon", path, voice="social")
     assert [
         (document.text, document.request, document.recipient, document.thread) for document in reading.documents
@@ -126,17 +119,14 @@ def test_mastodon(read, tmp_path):
 
 
 def test_x(read, tmp_path):
-    path = packed(
-        tmp_path / "a.zip",
-        data__tweets_js=script("tweets", TWEETS),
-        data__account_js=script("account", [{"account": {"username": "ann", "accountId": "1"}}]),
-        **{
-            "data__note-tweet_js": script(
-                "note_tweet", [{"noteTweet": {"createdAt": "2024-03-01T10:00:00.000Z", "core": {"text": LONG}}}]
-            )
-        },
-        data__like_js=script("like", [{"like": {"tweetId": "9", "fullText": "Not mine"}}]),
-    )
+    note = {"noteTweet": {"createdAt": "2024-03-01T10:00:00.000Z", "core": {"text": LONG}}}
+    files = {
+        "data/tweets.js": script("tweets", TWEETS),
+        "data/account.js": ACCOUNT,
+        "data/note-tweet.js": script("note_tweet", [note]),
+        "data/like.js": script("like", [{"like": {"tweetId": "9", "fullText": "Not mine"}}]),
+    }
+    path = packed(tmp_path / "a.zip", files)
     reading = read("x", path, voice="social")
     assert [
         (document.text, document.request, document.recipient, document.thread) for document in reading.documents
@@ -192,17 +182,14 @@ MENTIONS = {"user_mentions": [{"id_str": "2", "screen_name": "bob"}, {"id_str": 
 
 @pytest.mark.parametrize(("me", "account"), [((), ACCOUNT), (("1",), "alert(1)" * 50), (("@ann", "1"), ACCOUNT)])
 def test_direct_messages_of_x(read, tmp_path, me, account):
-    path = packed(
-        tmp_path / "a.zip",
-        data__tweets_js=script("tweets", [tweet("1", "@bob is right: tea", entities=MENTIONS)]),
-        data__account_js=account,
-        **{
-            "data__direct-messages_js": script("direct_messages", DIRECT),
-            "data__direct-messages-group_js": script("direct_messages_group", GROUP),
-            "data__direct-message-headers_js": script("direct_message_headers", [{"dmConversation": {}}]),
-        },
-    )
-    reading = read("x", path, *me)
+    files = {
+        "data/tweets.js": script("tweets", [tweet("1", "@bob is right: tea", entities=MENTIONS)]),
+        "data/account.js": account,
+        "data/direct-messages.js": script("direct_messages", DIRECT),
+        "data/direct-messages-group.js": script("direct_messages_group", GROUP),
+        "data/direct-message-headers.js": script("direct_message_headers", [{"dmConversation": {}}]),
+    }
+    reading = read("x", packed(tmp_path / "a.zip", files), *me)
     assert [
         (document.id, document.text, document.request, document.recipient, document.thread, document.voice)
         for document in reading.documents[1:]
@@ -226,11 +213,9 @@ def test_direct_messages_need_to_know_whose_they_are(read, tmp_path):
 
 
 def test_tweets_in_parts_of_a_folder(read, tmp_path):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "tweets.js").write_text(script("tweets", TWEETS[2:3]))
-    (tmp_path / "data" / "tweets-part1.js").write_text(script("tweets", TWEETS[3:5]))
-    (tmp_path / "data" / "tweets-part2.js").write_text("alert('tea')" * 50)
-    reading = read("x", tmp_path)
+    files = {"tweets": script("tweets", TWEETS[2:3]), "tweets-part1": script("tweets", TWEETS[3:5])}
+    files["tweets-part2"] = "alert('tea')" * 50
+    reading = read("x", laid(tmp_path, {f"data/{name}.js": content for name, content in files.items()}))
     assert sorted(reading.texts) == ["@bob is right: tea", "And more", "More"]
     assert [error.where for error in reading.errors] == [f"{tmp_path}/data/tweets-part2.js"]
 
@@ -238,11 +223,11 @@ def test_tweets_in_parts_of_a_folder(read, tmp_path):
 @pytest.mark.parametrize(("kind", "missing"), [("mastodon", "no outbox.json"), ("x", "no tweets.js")])
 def test_what_is_no_archive(read, tmp_path, kind, missing):
     with pytest.raises(InputError, match=missing):
-        read(kind, packed(tmp_path / "a.zip", tea_md="Tea"))
+        read(kind, packed(tmp_path / "a.zip", {"tea.md": "Tea"}))
 
 
 def outbox(tmp_path, *activities):
-    return packed(tmp_path / "a.zip", outbox_json=json.dumps({"orderedItems": activities}))
+    return packed(tmp_path / "a.zip", {"outbox.json": {"orderedItems": activities}})
 
 
 @pytest.mark.parametrize(
@@ -281,5 +266,5 @@ def test_of_an_edited_post_the_last_version_is_the_text(read, tmp_path):
     tweets = [
         tweet(id_, text, edit_info={"edit": {"editControlInitial": first}} if id_ != "2" else {}) for id_, text in ids
     ]
-    reading = read("x", packed(tmp_path / "x.zip", data__tweets_js=script("tweets", tweets)))
+    reading = read("x", packed(tmp_path / "x.zip", {"data/tweets.js": script("tweets", tweets)}))
     assert (reading.texts, reading.reasons) == (["Green tea", "Milk"], ["replaced by an edited version"])

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import zipfile
 
 import pytest
 
 from pearl.errors import InputError
+from tests.laid import laid, packed
 
 POSTS = (
     "id,permalink,date,ip,subreddit,gildings,title,url,body\n"
@@ -25,15 +25,8 @@ COMMENTS = (
 
 @pytest.fixture(params=["folder", "zip"])
 def export(request, tmp_path):
-    if request.param == "zip":
-        path = tmp_path / "export.zip"
-        with zipfile.ZipFile(path, "w") as packed:
-            packed.writestr("posts.csv", POSTS)
-            packed.writestr("comments.csv", COMMENTS)
-        return path
-    (tmp_path / "posts.csv").write_text(POSTS)
-    (tmp_path / "comments.csv").write_text(COMMENTS)
-    return tmp_path
+    files = {"posts.csv": POSTS, "comments.csv": COMMENTS}
+    return packed(tmp_path / "export.zip", files) if request.param == "zip" else laid(tmp_path, files)
 
 
 def test_the_data_from_reddit(read, export):

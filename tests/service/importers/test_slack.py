@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import json
-import shutil
-
 import pytest
 
 from pearl.errors import InputError
+from tests.laid import laid, packed
 
 USERS = [
     {
@@ -45,19 +43,13 @@ DAYS = {
 
 @pytest.fixture(params=["folder", "zip"])
 def export(request, tmp_path):
-    folder = tmp_path / "Acme export"
     files = {
         "users.json": USERS,
         "channels.json": [{"id": "C1", "name": "tea"}],
         "dms.json": [{"id": "D7", "members": ["U1", "U2"]}],
         **DAYS,
     }
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(json.dumps(content))
-    if request.param == "folder":
-        return folder
-    return type(folder)(shutil.make_archive(str(folder), "zip", folder))
+    return laid(tmp_path / "export", files) if request.param == "folder" else packed(tmp_path / "export.zip", files)
 
 
 @pytest.mark.parametrize("me", ["U1", "ann.lee", "Ann Lee", "ANN@example.org", "@ann"])
@@ -86,12 +78,7 @@ def test_an_export(read, export, me):
 
 
 def test_a_damaged_day_costs_only_itself(read, tmp_path):
-    for name, content in {
-        "tea/2024-03-01.json": "[{",
-        "tea/2024-03-02.json": json.dumps([said("U1", 1, "Good.")]),
-    }.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(content)
+    laid(tmp_path, {"tea/2024-03-01.json": "[{", "tea/2024-03-02.json": [said("U1", 1, "Good.")]})
     reading = read("slack", tmp_path, "U1")
     assert reading.texts == ["Good."]
     assert [error.where for error in reading.errors] == [f"{tmp_path}/tea/2024-03-01.json"]
@@ -106,10 +93,8 @@ def test_a_damaged_list_of_users_stops_the_import(read, export):
 
 def test_another_person_of_the_same_name_is_told(read, tmp_path):
     others = [{"id": "U3", "name": "ann.bee", "profile": {"display_name": "ann"}}]
-    (tmp_path / "users.json").write_text(json.dumps([*USERS, *others]))
-    (tmp_path / "tea").mkdir()
     day = [said("U1", 1, "Tea."), said("U3", 2, "Milk."), said("U2", 3, "Both.")]
-    (tmp_path / "tea" / "2024-03-01.json").write_text(json.dumps(day))
+    laid(tmp_path, {"users.json": [*USERS, *others], "tea/2024-03-01.json": day})
     identities = read("slack", tmp_path, "ann").options.identities
     assert "'ann' is 2 accounts in it: ann.lee <U1> (1), ann.bee <U3> (1)." in next(identities.several())
     assert [str(sender) for sender in identities.commonest_others()] == ["bob (1)"]
@@ -118,31 +103,25 @@ def test_another_person_of_the_same_name_is_told(read, tmp_path):
 
 @pytest.mark.parametrize("ts", ["soon", "9999999999.000100", "nan"])
 def test_a_time_that_cannot_be_is_named_as_slack_does(read, tmp_path, ts):
-    (tmp_path / "tea").mkdir()
     day = [said("U1", 1, "Tea.") | {"ts": ts}, said("U1", 2, "Milk.")]
-    (tmp_path / "tea" / "2024-03-01.json").write_text(json.dumps(day))
-    reading = read("slack", tmp_path, "U1")
+    reading = read("slack", laid(tmp_path, {"tea/2024-03-01.json": day}), "U1")
     assert (reading.texts, [error.field for error in reading.errors]) == (["Milk."], ["ts"])
 
 
 def test_the_words_of_slack_about_a_file_are_not_ones_own(read, tmp_path):
     file = "<@U1|ann> uploaded a file: <https://acme.slack.com/files/U1/F1/pot.png|pot.png>"
-    (tmp_path / "tea").mkdir()
     day = [
         said("U1", 1, file, subtype="file_share"),
         said("U1", 2, f"{file} and commented: Blue.", subtype="file_share"),
     ]
-    (tmp_path / "tea" / "2017-03-01.json").write_text(json.dumps(day))
-    reading = read("slack", tmp_path, "U1")
+    reading = read("slack", laid(tmp_path, {"tea/2017-03-01.json": day}), "U1")
     assert (reading.texts, reading.reasons) == (["Blue."], ["no text"])
 
 
 def test_people_whom_only_the_organisation_or_a_message_names(read, tmp_path):
-    (tmp_path / "org_users.json").write_text(json.dumps(USERS))
-    (tmp_path / "tea").mkdir()
     guest = {"name": "carl", "real_name": "Carl Cook", "display_name": "Carl"}
     day = [said("U1", 1, "Tea, <@U2>?"), said("U7", 2, "Milk.", user_profile=guest)]
-    (tmp_path / "tea" / "2024-03-01.json").write_text(json.dumps(day))
+    laid(tmp_path, {"org_users.json": USERS, "tea/2024-03-01.json": day})
     assert read("slack", tmp_path, "Ann Lee").texts == ["Tea, @bob?"]
     assert read("slack", tmp_path, "Carl Cook").texts == ["Milk."]
 
@@ -186,8 +165,6 @@ def rich(*elements):
 )
 def test_words_that_stand_elsewhere_than_in_the_text(read, tmp_path, fields, text, request_):
     message = said("U1", 1709283700, fields.pop("text", ""), **fields)
-    (tmp_path / "tea").mkdir()
-    (tmp_path / "users.json").write_text(json.dumps(USERS))
-    (tmp_path / "tea" / "2024-03-03.json").write_text(json.dumps([message]))
+    laid(tmp_path, {"users.json": USERS, "tea/2024-03-03.json": [message]})
     found = read("slack", tmp_path, "ann").documents
     assert [(each.text, each.request) for each in found] == [(text, request_)]

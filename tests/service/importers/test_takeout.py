@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-import json
 import zipfile
 
 import pytest
 
 from pearl.errors import InputError
+from tests.laid import packed
 
+MAILS = "Takeout/Mail/All mail Including Spam and Trash.mbox"
 MAIL = (
     "From 1@xxx Fri Mar 01 09:00:00 +0000 2024\nFrom: Ann Lee <ann@example.org>\nTo: nan@example.org\n"
     "Subject: Cups\nDate: Fri, 01 Mar 2024 09:00:00 +0000\nMessage-ID: <1@x>\n\nDear Nan, the cups came.\n\n"
@@ -51,14 +52,11 @@ GROUPS = {
 
 @pytest.fixture
 def takeout(tmp_path):
-    path = tmp_path / "takeout-20240301-001.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("Takeout/Mail/All mail Including Spam and Trash.mbox", MAIL)
-        for group, (info, messages) in GROUPS.items():
-            archive.writestr(f"Takeout/Google Chat/Groups/{group}/group_info.json", json.dumps(info))
-            archive.writestr(f"Takeout/Google Chat/Groups/{group}/messages.json", json.dumps({"messages": messages}))
-        archive.writestr("Takeout/archive_browser.html", "<html>")
-    return path
+    files = {MAILS: MAIL, "Takeout/archive_browser.html": "<html>"}
+    for group, (info, messages) in GROUPS.items():
+        files[f"Takeout/Google Chat/Groups/{group}/group_info.json"] = info
+        files[f"Takeout/Google Chat/Groups/{group}/messages.json"] = {"messages": messages}
+    return packed(tmp_path / "takeout-20240301-001.zip", files)
 
 
 def test_mail_and_chat_in_voices_of_their_own(read, takeout):
@@ -80,7 +78,7 @@ def test_mail_and_chat_in_voices_of_their_own(read, takeout):
 def test_a_takeout_of_chat_alone(read, tmp_path, takeout):
     with zipfile.ZipFile(takeout) as archive:
         archive.extractall(tmp_path / "all")
-    (tmp_path / "all/Takeout/Mail/All mail Including Spam and Trash.mbox").unlink()
+    (tmp_path / "all" / MAILS).unlink()
     assert len(read("takeout", tmp_path / "all", "Ann").documents) == 4
     with pytest.raises(InputError, match="neither mail nor Google Chat"):
         read("takeout", tmp_path / "all/Takeout/Mail", "Ann")

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import zipfile
 from datetime import UTC, datetime
 
 import pytest
 
 from pearl.errors import InputError
+from tests.laid import laid, packed
 
 M = "\u200e"  # before what WhatsApp itself writes
 IOS = f"""[13/03/2024, 09:12:33] Bob: {M}Messages and calls are end-to-end encrypted.
@@ -35,9 +35,7 @@ def at(*moment: int) -> float:
 
 
 def write(folder, text, name="_chat.txt"):
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
+    return laid(folder, {name: text}) / name
 
 
 def test_a_chat_of_two_from_an_iphone(read, tmp_path):
@@ -58,12 +56,8 @@ def test_a_chat_of_two_from_an_iphone(read, tmp_path):
 
 
 def test_a_group_from_android_in_its_zip(read, tmp_path):
-    path = tmp_path / "WhatsApp Chat with Tea club (1).zip"
-    with zipfile.ZipFile(path, "w") as packed:
-        packed.writestr("WhatsApp Chat with Tea club.txt", ANDROID)
-        packed.writestr("notes.txt", "A text that was sent.")
-        packed.writestr("IMG-20240313-WA0001.jpg", b"\xff\xd8")
-    reading = read("whatsapp", path, "Ann Lee")
+    files = {"WhatsApp Chat with Tea club.txt": ANDROID, "notes.txt": "A text that was sent.", "IMG.jpg": b"\xff\xd8"}
+    reading = read("whatsapp", packed(tmp_path / "WhatsApp Chat with Tea club (1).zip", files), "Ann Lee")
     assert [(document.text, document.recipient, document.request) for document in reading.documents] == [
         ("Fine: at 12:30 - sharp", "Tea club", None),
         ("Night.", "Tea club", None),

@@ -4,8 +4,6 @@ import gzip
 import io
 import json
 import tarfile
-import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +11,7 @@ from pearl.errors import InputError
 from service.importers.base import importer_names
 from service.importing.guessing import SIGNS, guess_importer
 from service.importing.restore import EXPORT
+from tests.laid import laid, zipped
 
 MAIL = b"From ann@example.org Mon Mar  3 09:12:00 2025\nFrom: Ann <ann@example.org>\n\nTea.\n"
 LINE = b'{"user_id": "ann", "id": "1", "timestamp": 1, "text": "Tea."}\n'
@@ -22,19 +21,7 @@ EXPORTED = b'{\n  "guild": {"id": "1"}, "channel": {"id": "2"}, "messages": []}'
 
 def packed(**names: bytes) -> bytes:
     """A zip file; a name's ``__`` stands for ``/`` and its ``_`` for a dot."""
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        for name, content in names.items():
-            archive.writestr(name.replace("__", "/").replace("_", "."), content)
-    return data.getvalue()
-
-
-def laid(folder: Path, names: dict[str, bytes]) -> Path:
-    for name, content in names.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return folder
+    return zipped({name.replace("__", "/").replace("_", "."): content for name, content in names.items()})
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import io
 import json
 import sqlite3
 import tarfile
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -23,6 +22,7 @@ from service.importing.run import BATCH_DOCUMENTS, ERRORS_KEPT, ImportProblem, r
 from service.store import apart, documents, imports, users, voices
 from service.store.apart import Mark
 from service.store.database import Database
+from tests.laid import zipped
 
 
 @dataclass
@@ -90,13 +90,6 @@ class Left:
             raise Interrupted("Stopped.")
 
 
-def zipped(name: str, content: bytes) -> bytes:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as packed:
-        packed.writestr(name, content)
-    return data.getvalue()
-
-
 def tarred(name: str, content: bytes) -> bytes:
     data, member = io.BytesIO(), tarfile.TarInfo(name)
     member.size = len(content)
@@ -114,16 +107,16 @@ SILENT = {
     "jsonl a.jsonl.gz": gzip.compress(NOISE),
     "mbox a.mbox": MAIL + NOISE,
     "mbox a.mbox.gz": gzip.compress(MAIL + NOISE),
-    "mbox a.zip": zipped("a.mbox", MAIL + NOISE),
-    "mbox b.zip": zipped("a.mbox.gz", gzip.compress(MAIL + NOISE)),
+    "mbox a.zip": zipped({"a.mbox": MAIL + NOISE}),
+    "mbox b.zip": zipped({"a.mbox.gz": gzip.compress(MAIL + NOISE)}),
     "mbox mac": (MAIL + NOISE.replace(b"\n", b"")).replace(b"\n", b"\r"),
-    "slack a.zip": zipped("tea/2024-03-01.json", NUMBERS),
+    "slack a.zip": zipped({"tea/2024-03-01.json": NUMBERS}),
     "telegram result.json": b'{"messages": ' + NUMBERS + b"}",
     "x tweets.js": b"window.YTD.tweets.part0 = " + NUMBERS,
     "reddit comments.csv": b"id,date,body\n" + b"\n" * 1_000_000,
     "whatsapp _chat.txt": b"13.03.24, 09:12 - Bob: Tea.\n" * 20_000,
-    "markdown a.zip": zipped("a.md", NOISE),
-    "markdown a.docx": zipped("word/document.xml", b"<a>" + b"<b/>" * 250_000 + b"</a>"),
+    "markdown a.zip": zipped({"a.md": NOISE}),
+    "markdown a.docx": zipped({"word/document.xml": b"<a>" + b"<b/>" * 250_000 + b"</a>"}),
     "markdown a.jex": tarred("a.md", NOISE),
     "export a.json": b'{"object": "export", "user_id": "ann", "more": ' + NUMBERS + b"}",
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from tests.browser import Browser, go
 from tests.fake_chat import FakeChatModel
+from tests.laid import packed
 
 CHAT = """[13.02.24, 09:12:01] Bea Rook: Can you take my Saturday?
 [13.02.24, 09:15:40] Ann Lee: Kettle's on. Saturday is fine, swap it.
@@ -26,12 +26,6 @@ def drop(tab: Browser, *files: Path) -> None:
         tab.call("Input.dispatchDragEvent", type=kind, x=300, y=300, data=data)
 
 
-def zipped(folder: Path, name: str, text: str) -> Path:
-    with zipfile.ZipFile(folder / name, "w") as packed:
-        packed.writestr("_chat.txt", text)
-    return folder / name
-
-
 def problem(tab: Browser) -> str:
     return str(
         tab.until("!document.querySelector('#problem').hidden && document.querySelector('#problem').textContent")
@@ -44,7 +38,7 @@ def listed(tab: Browser, number: int) -> None:
 
 def test_drop_a_chat_and_undo_it(signed_in: Any, chromium: Browser, tmp_path: Path) -> None:
     served, tab = signed_in(), chromium
-    drop(tab, zipped(tmp_path, "WhatsApp Chat with Bea.zip", CHAT))
+    drop(tab, packed(tmp_path / "WhatsApp Chat with Bea.zip", {"_chat.txt": CHAT}))
     tab.until("document.activeElement.id === 'import-me'")
     assert tab.run("location.hash") == "#history"
     assert "WhatsApp Chat with Bea.zip looks like a chat of WhatsApp." in tab.text()
@@ -80,7 +74,8 @@ def test_the_order_of_dates_is_asked_and_a_file_is_chosen_by_hand(
 ) -> None:
     served, tab = signed_in(), chromium
     go(tab, "history")
-    chat = zipped(tmp_path, "chat.zip", CHAT.replace("13.02.24", "03/02/24").replace("14.02.24", "04/02/24"))
+    dated = CHAT.replace("13.02.24", "03/02/24").replace("14.02.24", "04/02/24")
+    chat = packed(tmp_path / "chat.zip", {"_chat.txt": dated})
     node = tab.call("Runtime.evaluate", expression="document.querySelector('#archive')")["result"]["objectId"]
     tab.call("DOM.setFileInputFiles", files=[str(chat)], objectId=node)
     tab.until("document.activeElement.id === 'import-me'")

@@ -9,6 +9,7 @@ import pytest
 from pearl.errors import InputError, StoreError
 from service.importers.mails.boxes import open_boxes
 from service.importing.guessing import guess_importer
+from tests.laid import laid, packed
 
 MAIL = "From: {}\nSubject: Tea\nDate: Mon, 03 Mar 2025 10:12:00 +0100\nMessage-ID: <{}@example.org>\n{}\n{}\n"
 OPENING = "From x Mon Mar  3 09:12:00 2025\n"
@@ -37,48 +38,49 @@ def test_a_gzipped_mbox(read, tmp_path):
 
 
 def test_a_folder_of_boxes_answers_one_from_another(read, tmp_path):
-    (tmp_path / "a.sbd").mkdir()
-    (tmp_path / "Inbox").write_text(INBOX)
-    (tmp_path / "Inbox.msf").write_text("// an index of Thunderbird's")
-    (tmp_path / "a.sbd" / "Sent").write_text(SENT)
-    (tmp_path / "old.gz").write_bytes(gzip.compress((OPENING + mail(4, ANN, "Long ago.")).encode()))
+    files = {
+        "Inbox": INBOX,
+        "Inbox.msf": "// an index of Thunderbird's",
+        "a.sbd/Sent": SENT,
+        "old.gz": gzip.compress((OPENING + mail(4, ANN, "Long ago.")).encode()),
+        ".hidden": OPENING + mail(5, ANN, "Hidden."),
+    }
+    laid(tmp_path, files)
     (tmp_path / "link").symlink_to(tmp_path / "Inbox")
-    (tmp_path / ".hidden").write_text(OPENING + mail(5, ANN, "Hidden."))
     reading = read("mbox", tmp_path, "ann@example.org")
     assert texts(reading) == ["From one to three.", "Long ago.", "Two jars."]
     assert "Is there marmalade?" in [document.request for document in reading.documents]
 
 
 def test_a_zip_file_as_takeout_sends_it(read, tmp_path):
-    source = tmp_path / "takeout.zip"
-    with zipfile.ZipFile(source, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr("Takeout/Mail/All mail Including Spam and Trash.mbox", INBOX + "\n" + SENT)
-        packed.writestr("Takeout/archive_browser.html", "<html></html>")
-        packed.writestr("Takeout/Mail/one.eml", mail(6, ANN, "A single one."))
-    reading = read("mbox", source, "ann@example.org")
+    files = {
+        "Takeout/Mail/All mail Including Spam and Trash.mbox": INBOX + "\n" + SENT,
+        "Takeout/archive_browser.html": "<html></html>",
+        "Takeout/Mail/one.eml": mail(6, ANN, "A single one."),
+    }
+    reading = read("mbox", packed(tmp_path / "takeout.zip", files, zipfile.ZIP_DEFLATED), "ann@example.org")
     assert texts(reading) == ["A single one.", "From one to three.", "Two jars."]
 
 
 def test_a_maildir_with_its_flags(read, tmp_path):
-    for folder in ("cur", "new", "tmp", ".Sent/cur", ".Trash/cur"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "cur" / "1.host:2,S").write_text(mail(1, BOB, "Is there marmalade?"))
-    (tmp_path / ".Sent" / "cur" / "2.host:2,RS").write_text(mail(2, ANN, "Two jars.\nFrom one.", 1))
-    (tmp_path / ".Sent" / "cur" / "6.host:2,Sdt").write_text(mail(6, ANN, "Three jars."))  # Dovecot's keywords
-    (tmp_path / ".Sent" / "cur" / "3.host:2,ST").write_text(mail(3, ANN, "Deleted."))
-    (tmp_path / "new" / "4.host:2,D").write_text(mail(4, ANN, "A draft."))
-    (tmp_path / "new" / "7.host;2,DS").write_text(mail(7, ANN, "A draft where a colon is not allowed."))
-    (tmp_path / ".Trash" / "cur" / "5.host:2,S").write_text(mail(5, ANN, "Deleted, too."))
-    reading = read("mbox", tmp_path, "ann@example.org")
+    (tmp_path / "tmp").mkdir()
+    files = {
+        "cur/1.host:2,S": mail(1, BOB, "Is there marmalade?"),
+        ".Sent/cur/2.host:2,RS": mail(2, ANN, "Two jars.\nFrom one.", 1),
+        ".Sent/cur/6.host:2,Sdt": mail(6, ANN, "Three jars."),  # Dovecot's keywords
+        ".Sent/cur/3.host:2,ST": mail(3, ANN, "Deleted."),
+        "new/4.host:2,D": mail(4, ANN, "A draft."),
+        "new/7.host;2,DS": mail(7, ANN, "A draft where a colon is not allowed."),
+        ".Trash/cur/5.host:2,S": mail(5, ANN, "Deleted, too."),
+    }
+    reading = read("mbox", laid(tmp_path, files), "ann@example.org")
     assert reading.texts == ["Two jars.\nFrom one.", "Three jars."]
     assert reading.documents[0].request == "Is there marmalade?"
     assert sorted(reading.reasons) == ["draft", "draft", "in the trash", "in the trash", "not written by --me"]
 
 
 def test_mh_puts_a_comma_before_what_it_deletes(read, tmp_path):
-    (tmp_path / "sent").mkdir()
-    (tmp_path / "sent" / "1").write_text(mail(1, ANN, "Two jars."))
-    (tmp_path / "sent" / ",2").write_text(mail(2, ANN, "Deleted."))
+    laid(tmp_path, {"sent/1": mail(1, ANN, "Two jars."), "sent/,2": mail(2, ANN, "Deleted.")})
     reading = read("mbox", tmp_path, "ann@example.org")
     assert (reading.texts, reading.reasons) == (["Two jars."], ["in the trash"])
 
@@ -108,8 +110,7 @@ def test_a_mail_of_which_only_the_beginning_is_read_is_counted(read, tmp_path):
 
 def test_the_subfolders_of_kmail(read, tmp_path):
     for number, folder in enumerate(("sent-mail", ".sent-mail.directory/2024", ".git/hooks"), start=1):
-        (tmp_path / folder / "cur").mkdir(parents=True)
-        (tmp_path / folder / "cur" / f"{number}.host:2,S").write_text(mail(number, ANN, f"Tea {number}."))
+        laid(tmp_path, {f"{folder}/cur/{number}.host:2,S": mail(number, ANN, f"Tea {number}.")})
     assert texts(read("mbox", tmp_path, "ann@example.org")) == ["Tea 1.", "Tea 2."]
 
 
@@ -122,18 +123,13 @@ def test_the_subfolders_of_kmail(read, tmp_path):
     ],
 )
 def test_what_a_mail_program_keeps_for_itself(read, tmp_path, name):
-    path = tmp_path / "Mail" / name
-    path.parent.mkdir(parents=True)
-    path.write_text(SENT)
-    reading = read("mbox", tmp_path, "ann@example.org")
+    reading = read("mbox", laid(tmp_path, {f"Mail/{name}": SENT}), "ann@example.org")
     assert reading.texts == []
     assert len(reading.reasons) == 2
 
 
 def test_folders_above_the_source_say_nothing_of_its_mails(read, tmp_path):
-    folder = tmp_path / "chat" / "bin" / "drafts"
-    folder.mkdir(parents=True)
-    (folder / "Sent").write_text(SENT)
+    folder = laid(tmp_path / "chat" / "bin" / "drafts", {"Sent": SENT})
     assert len(read("mbox", folder, "ann@example.org").texts) == 2
     assert len(read("mbox", folder / "Sent", "ann@example.org").texts) == 2
 
@@ -218,11 +214,8 @@ def test_a_program_that_escapes_each_line_with_from(read, tmp_path, mark):
 
 
 def test_a_file_named_as_a_mail_is_counted_whatever_it_holds(read, tmp_path):
-    source = tmp_path / "mails.zip"
-    with zipfile.ZipFile(source, "w") as packed:
-        packed.writestr("tea.eml", mail(1, ANN, "Tea."))
-        packed.writestr("__MACOSX/._tea.eml", b"\0\5\x16\7" + b"Mac OS X")
-        packed.writestr("cut.eml", "the end of a mail\n")
+    files = {"tea.eml": mail(1, ANN, "Tea."), "__MACOSX/._tea.eml": b"\0\5\x16\7" + b"Mac OS X"}
+    source = packed(tmp_path / "mails.zip", {**files, "cut.eml": "the end of a mail\n"})
     reading = read("mbox", source, "ann@example.org")
     assert (reading.texts, reading.reasons) == (["Tea."], ["damaged message"])
     assert reading.errors[0].where == f"{source}/cut.eml:1"
@@ -241,10 +234,7 @@ def test_a_damaged_file_among_others_is_counted(read, tmp_path):
     (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(SENT.encode())[:-12])
     reading = read("mbox", tmp_path, "ann@example.org")
     assert (texts(reading), reading.reasons) == (["From one to three.", "Two jars."], ["unreadable file"])
-    source = tmp_path / "a.zip"
-    with zipfile.ZipFile(source, "w") as packed:
-        packed.writestr("Sent", SENT)
-        packed.writestr("two.eml", mail(4, ANN, "Four jars."))
+    source = packed(tmp_path / "a.zip", {"Sent": SENT, "two.eml": mail(4, ANN, "Four jars.")})
     source.write_bytes(source.read_bytes().replace(b"Four jars", b"Five jars"))
     reading = read("mbox", source, "ann@example.org")
     assert (texts(reading), reading.reasons) == (["From one to three.", "Two jars."], ["unreadable file"])
@@ -269,12 +259,8 @@ def test_a_trap_is_not_unpacked(tmp_path, monkeypatch):
 def test_one_limit_is_for_all_that_an_archive_holds(tmp_path, monkeypatch):
     monkeypatch.setattr("pearl.history.files.TRAP_BYTES", 1_000_000)
     box = OPENING.encode() + b"\0" * 900_000
-    source, folder = tmp_path / "a.zip", tmp_path / "boxes"
-    folder.mkdir()
-    with zipfile.ZipFile(source, "w") as packed:
-        for number in range(3):
-            packed.writestr(f"{number}.mbox.gz", gzip.compress(box))
-            (folder / f"{number}.mbox.gz").write_bytes(gzip.compress(box))
+    files = {f"{number}.mbox.gz": gzip.compress(box) for number in range(3)}
+    source, folder = packed(tmp_path / "a.zip", files), laid(tmp_path / "boxes", files)
     for several in (source, folder):
         with pytest.raises(InputError, match="more than 20 times its packed size"), open_boxes(several):
             pass

@@ -4,6 +4,8 @@ import zipfile
 
 import pytest
 
+from tests.laid import laid, packed
+
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 DC = 'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/"'
 DOCX = f"""<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
@@ -39,10 +41,8 @@ META = f"""<office:document-meta xmlns:office="{ODF}:office:1.0" xmlns:meta="{OD
 
 
 def document(path, **members):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name.replace("__", "/").replace("_", "."), content)
-    return path
+    named = {name.replace("__", "/").replace("_", "."): content for name, content in members.items()}
+    return packed(path, named, zipfile.ZIP_DEFLATED)
 
 
 def test_a_document_of_word(read, tmp_path):
@@ -59,11 +59,10 @@ def test_a_document_of_word(read, tmp_path):
 def test_a_document_of_word_on_the_web_and_a_hyphen_that_does_not_break(read, tmp_path, main):
     relations = f'<Relationships><Relationship Id="r" Type="http://x/officeDocument" Target="{main}"/></Relationships>'
     text = "<w:r><w:t>long</w:t><w:noBreakHyphen/><w:t>haul, e\u2011mail, so\u00adfter</w:t><w:softHyphen/></w:r>"
-    path = tmp_path / "letter.docx"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("_rels/.rels", relations if main else "<Relationships/>")
-        archive.writestr((main or "word/document.xml").lstrip("/"), f"<w:document {W}><w:p>{text}</w:p></w:document>")
-    assert read("markdown", path).texts == ["long-haul, e-mail, softer"]
+    letter = f"<w:document {W}><w:p>{text}</w:p></w:document>"
+    files = {"_rels/.rels": relations if main else "<Relationships/>"}
+    files[(main or "word/document.xml").lstrip("/")] = letter
+    assert read("markdown", packed(tmp_path / "letter.docx", files)).texts == ["long-haul, e-mail, softer"]
 
 
 def test_a_document_of_libreoffice(read, tmp_path):
@@ -110,10 +109,8 @@ def test_paragraphs_without_a_text_count_too(read, tmp_path, monkeypatch):
 
 
 def test_folders_as_voices(read, tmp_path):
-    for name in ("Tea.md", "blog/Cups.md", "blog/2024/Pots.md", "diary/Milk.md"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("Words.")
-    (tmp_path / "diary" / "Own.md").write_text("---\nvoice: letters\n---\nWords.")
+    files = dict.fromkeys(("Tea.md", "blog/Cups.md", "blog/2024/Pots.md", "diary/Milk.md"), "Words.")
+    laid(tmp_path, {**files, "diary/Own.md": "---\nvoice: letters\n---\nWords."})
     reading = read("markdown", tmp_path, voice="notes", folders_as_voices=True)
     assert {item.id: item.voice for item in reading.documents} == {
         "Tea.md": "notes",
