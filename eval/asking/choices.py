@@ -6,7 +6,6 @@ import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from textwrap import wrap
@@ -77,6 +76,11 @@ class Presets:
         """The value of every choice, as options with fields of these names have it."""
         return {choice.name: getattr(options, choice.name) for choice in self.choices}
 
+    def plus(self, choice: PaperChoice, value: str) -> Presets:
+        """These with one more choice, of which every preset takes the same value."""
+        presets = (replace(preset, values={**preset.values, choice.name: value}) for preset in self.presets)
+        return Presets((*self.choices, choice), tuple(presets))
+
     def help(self) -> str:
         """The presets and choices for the end of a command's help, each paragraph to be shown as it is."""
         if not self.choices:
@@ -95,35 +99,6 @@ class Presets:
 
 
 NO_CHOICES = Presets((), (Preset("default", "", {}),))
-
-
-def presets_of(name: str) -> Presets:
-    """The presets of a judge or study, with the choices that they make, as ``choices.toml`` declares them."""
-    declared = _declared()
-    rows = declared["presets"][name]
-    choices = (
-        (choice, declared["choices"].get(name, {}).get(choice) or declared["choices"][choice])
-        for choice in next(iter(rows.values()))
-        if choice != "says"
-    )
-    return Presets(
-        tuple(PaperChoice(choice, _without(row, "why"), row["why"]) for choice, row in choices),
-        tuple(Preset(preset, row["says"], _without(row, "says")) for preset, row in rows.items()),
-    )
-
-
-def declared_presets() -> list[Presets]:
-    """All that are declared."""
-    return [presets_of(name) for name in _declared()["presets"]]
-
-
-@cache
-def _declared() -> dict[str, Any]:
-    return words_beside(__file__)
-
-
-def _without(row: Mapping[str, str], name: str) -> dict[str, str]:
-    return {key: value for key, value in row.items() if key != name}
 
 
 @dataclass(frozen=True, slots=True)

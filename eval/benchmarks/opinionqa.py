@@ -7,6 +7,7 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
+from eval.benchmarks.choices import RANDOM
 from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
 from pearl.errors import InputError
 from pearl.files.csv_rows import csv_rows
@@ -44,7 +45,7 @@ def opinionqa_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list
     waves = sorted({path.parent for path in folder.rglob("info.csv")}) if folder.is_dir() else []
     if not waves:
         raise InputError(f"--data {folder}: no folder in it has an info.csv.", code="no_file")
-    generator, drawn = random.Random(options.seed), options.choices["question"] == "random"
+    generator, drawn = random.Random(options.seed), options.choices["question"] == RANDOM
     pairs: list[PersonaPair] = []
     for wave in waves:
         ledger.read["waves"] += 1

@@ -8,9 +8,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from eval.benchmarks.choices import BELOW_10, ONE_MORE, SUBSTRING, THOUSAND
 from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, json_rows, persona_of, the_file
 
-SAMPLES = {"thousand": 1000, "one_more": 1001}
+SAMPLES = {THOUSAND: 1000, ONE_MORE: 1001}
 TIE = 10  # points
 _SUBSTRINGS = re.compile("language model|AI|chatbot")
 _MODEL = r"an?\s+(?:ai|artificial\s+intelligence|(?:large\s+)?language\s+model|chatbot)\b"
@@ -62,7 +63,7 @@ def _responses(path: Path, options: BuildOptions, ledger: Ledger) -> dict[str, l
     """The usable first responses by interaction."""
     needed = ("interaction_id", "user_id", "turn", "user_prompt", "model_response", "model_name", "score")
     by_interaction: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    refused = _SUBSTRINGS.search if options.choices["refusals"] == "substring" else _REFUSAL.match
+    refused = _SUBSTRINGS.search if options.choices["refusals"] == SUBSTRING else _REFUSAL.match
     family = (options.own_family or "").casefold()
     for row in json_rows(path, *needed):
         name, text = str(row["interaction_id"]), row["model_response"]
@@ -99,7 +100,7 @@ def _pair(
     persona = people.get(str(best["user_id"]), {})
     right, wrong = best["model_response"], other["model_response"]
     gap = best["score"] - other["score"]
-    tie = gap < TIE if options.choices["score_tie"] == "below_10" else gap <= TIE
+    tie = gap < TIE if options.choices["score_tie"] == BELOW_10 else gap <= TIE
     faults = {
         "person not in the survey": str(best["user_id"]) not in people,
         "empty persona": not persona,

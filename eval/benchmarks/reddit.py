@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from eval.benchmarks.choices import CONSTANT
 from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, json_rows, persona_of, the_file
 from pearl.errors import InputError
 
@@ -50,7 +51,7 @@ def reddit_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[Pe
     path = the_file(folder, "synthetic_dataset.jsonl", "synthetic_dataset.jsonl.gz")
     answers = _read(path, ledger)
     ledger.check_left(str(path), answers)
-    if options.choices["distractor"] == "constant":
+    if options.choices["distractor"] == CONSTANT:
         others = {answer.name: answers[-1] for answer in answers}
     else:
         others = _of_the_nearest(path, answers, options)

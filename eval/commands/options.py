@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from eval.drafts.stance import AS_PUBLISHED, CORRECTED
+from eval.drafts.stance import PRESETS
 from pearl.cli.options import LLM_OPTION, known
 from retriever.registry import ENTRIES
 
@@ -99,4 +99,4 @@ class WritingOptions(DraftingOptions):
 
     def told_stances(self) -> str | None:
         """The rules of stances; None where stances are not compared. Raises InputError for unknown ones."""
-        return self.stances and known("stances", self.stances, (CORRECTED, AS_PUBLISHED))
+        return self.stances and known("stances", self.stances, [preset.name for preset in PRESETS.presets])

@@ -11,9 +11,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from eval.asking.choices import PaperChoice, Preset, Presets
+
 YTA, NTA = "YTA", "NTA"
 STANCES = (YTA, NTA)
 CORRECTED, AS_PUBLISHED = "corrected", "as_published"
+PRESETS = Presets(
+    (
+        PaperChoice(
+            "stances",
+            {
+                "rules": "verdicts by rules that pass over what is asked, quoted, denied or said of somebody else",
+                "keywords": "the published keywords, anywhere in the text; a text with some of both has no stance",
+            },
+            'A list is published, no rule; "nah" also means no, and "nta" is a part of many words.',
+        ),
+    ),
+    (
+        Preset(CORRECTED, "Rules that answer where a verdict is clear.", {"stances": "rules"}),
+        Preset(AS_PUBLISHED, "The published keywords.", {"stances": "keywords"}),
+    ),
+)
 _SUBJECTS = ("you are", "you're", "u are", "u re", "you re", "u're")
 NTA_KEYWORDS = (
     *("nta", "nah", "not the asshole", "not the ah", "not asshole", "not ah"),

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Option
 
-from eval.asking.choices import presets_of, words_beside
+from eval.asking.choices import PaperChoice, Preset, Presets, words_beside
 from eval.asking.json_lines import check_fields, check_object, optional_id, optional_string, read_items
 from eval.asking.lines import folded
 from eval.asking.reading import Label, Labels
@@ -23,7 +23,7 @@ from eval.asking.verdict import Answer, Given, Invalid, Verdict, kind, reason_of
 from eval.judges import pairwise
 from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, verdict_counts
-from eval.judges.pairwise import FIRST, SECOND, TIE, PairColumns
+from eval.judges.pairwise import FIRST, ORDER, SECOND, TIE, PairColumns
 from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
 from eval.report.tables import NOTHING, Columns, Json, Table, checks_table, interval, shown
 from pearl.chat.base import Decoding, Message
@@ -39,7 +39,27 @@ from pearl.text.usable import check_characters, check_text, counted, json_type
 WORDS = words_beside(__file__)
 LOOKS_AT: Mapping[str, str] = WORDS["looks_at"]
 COUNTED, DROPPED = "counted", "dropped"
-PRESETS = presets_of("authorship")
+PRESETS = Presets(
+    (
+        ORDER,
+        PaperChoice(
+            "unparsed",
+            {
+                COUNTED: "a judgement without an answer is a share of its own",
+                DROPPED: "a judgement without an answer is left out",
+            },
+            "The paper does not say what became of replies without a verdict.",
+        ),
+    ),
+    (
+        Preset("corrected", "Both orders, and every judgement counted.", {"order": pairwise.BOTH, "unparsed": COUNTED}),
+        Preset(
+            "as_published",
+            "Table 2: one random order a run, unread replies left out.",
+            {"order": pairwise.RANDOM, "unparsed": DROPPED},
+        ),
+    ),
+)
 
 
 Prompt = Annotated[str, Option(help="Prompt of the authorship judge: comment or post.")]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eval.asking.bench import JudgeSession
-from eval.asking.choices import presets_of, words_beside
+from eval.asking.choices import PaperChoice, Presets, words_beside
 from eval.asking.lines import folded
 from eval.asking.reply import CUT_OFF, EMPTY, NO_VERDICT, NOT_OFFERED, clean, json_objects
 from eval.asking.verdict import Failed, Invalid, counts
@@ -28,7 +28,30 @@ from retriever.models.encoder import Vectors
 
 HELD_BACK, ALL = "held_back", "all"
 EVERY_VOTE, DECIDED = "every_vote", "without_both_and_neither"
-PRESETS = presets_of("discover")
+VOTED = PaperChoice(
+    "voted",
+    {
+        HELD_BACK: "one half of the pairs proposes rules, the other half votes on them",
+        ALL: "every pair proposes and votes",
+    },
+    "The published code lets rules be proposed by the pairs that then vote on them, which flatters the rules.",
+)
+SHARE_OF = PaperChoice(
+    "share_of",
+    {
+        EVERY_VOTE: "a tenth of all votes must be for a rule",
+        DECIDED: "a tenth of the votes without both and neither",
+    },
+    "The published code leaves both and neither out of the total, so that a rule on which few pairs differ is kept.",
+)
+OURS, PUBLISHED = {"voted": HELD_BACK, "share_of": EVERY_VOTE}, {"voted": ALL, "share_of": DECIDED}
+PRESETS = Presets(
+    (*traits.PRESETS.choices, VOTED, SHARE_OF),
+    tuple(
+        replace(preset, values={**preset.values, **(OURS if preset.name == traits.PRESETS.default else PUBLISHED)})
+        for preset in traits.PRESETS.presets
+    ),
+)
 
 # what is asked
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.asking.choices import PaperChoice
 from eval.asking.lines import folded
 from eval.asking.verdict import Answer, Given
 from eval.judges.items import ItemT
@@ -23,7 +24,15 @@ from eval.stats.coefficients import alpha
 from eval.stats.proportions import wilson_json
 from pearl.stats.bootstrap import Bootstrap, Floats, drawn
 
-BOTH, RANDOM = "both", "random"
+BOTH, RANDOM, AS_GIVEN = "both", "random", "as_given"
+ORDER = PaperChoice(
+    "order",
+    {
+        BOTH: "every run asks in both orders, so that a preference for a position cancels out and is measured",
+        RANDOM: "each run of each item draws one order",
+    },
+    "Judges favour a position; one order drawn at random hides how much.",
+)
 IDENTICAL_TEXTS: Check[Sequence[Any]] = item_check(
     *("identical_texts", BROKEN, "Both texts are the same, so there is nothing to tell."),
     lambda item: folded(item.texts[0]) == folded(item.texts[1]),

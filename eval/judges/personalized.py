@@ -14,15 +14,16 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from eval.asking.choices import presets_of, words_beside
+from eval.asking.choices import Preset, Presets, words_beside
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.verdict import Answer, Failed, Given, Invalid, Verdict, certainty_of
 from eval.judges import pairwise
 from eval.judges.items import Items
 from eval.judges.judge import OTHER, Judge, Judgement, Judgements, Messages, SecondRound, Trial, verdict_counts
-from eval.judges.pairwise import PairColumns
+from eval.judges.pairwise import ORDER, PairColumns
 from eval.judges.persona_modes import Mode, ablation, ablation_tables
-from eval.recorded.personalized.reading import STRICT, WRONG, RecordingVerdicts, counted, read_reply
+from eval.recorded.personalized import presets as published
+from eval.recorded.personalized.reading import RecordingVerdicts, counted, read_reply
 from eval.recorded.personalized.reply import HIGHEST, LETTER, ReplyForm, gold_answer
 from eval.recorded.personalized.tables import personalized_tables
 from eval.report.tables import Json, Table
@@ -34,12 +35,30 @@ from pearl.text.usable import check_characters, check_text, json_type
 
 # what is asked
 
-PRESETS = presets_of("personalized")
-NOT_ASKED, DESCRIBED = "not_asked", "described"  # values of choices
-KEY_FIELDS: Mapping[str, Sequence[str]] = {
-    DESCRIBED: ("education", "region", "living country", "birth country", "location", "race", "ethnicity"),
-    "in_code": ("age", "education", "party", "ideology"),
-}
+PRESETS = Presets(
+    (
+        ORDER,
+        published.READING_REPLIES,
+        published.UNPARSED,
+        published.SCALE,
+        published.TRIES,
+        published.TIE_CERTAINTY,
+        published.BLIND_CERTAINTY,
+        published.KEY,
+    ),
+    (
+        Preset(
+            "corrected",
+            "Both orders, and replies read strictly.",
+            {"order": pairwise.BOTH, **published.CORRECTED, **published.ASKING_CORRECTED},
+        ),
+        Preset(
+            "as_published",
+            "One order per item, drawn at random, replies read like the published code, four tries at most.",
+            {"order": pairwise.RANDOM, **published.AS_PUBLISHED, **published.ASKING_AS_PUBLISHED},
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +67,13 @@ class PersonaOptions:
 
     preset: str = PRESETS.default
     order: str = pairwise.BOTH
-    reading: str = STRICT
-    unparsed: str = WRONG
-    scale: str = "hundred"
-    tries: str = "once"
-    tie_certainty: str = "asked"
-    blind_certainty: str = "asked"
-    key: str = DESCRIBED
+    reading: str = published.STRICT
+    unparsed: str = published.WRONG
+    scale: str = published.HUNDRED
+    tries: str = published.ONCE
+    tie_certainty: str = published.ASKED
+    blind_certainty: str = published.ASKED
+    key: str = published.DESCRIBED
     seed: int = 0
     modes: tuple[Mode, ...] = (Mode(),)
     persona: Annotated[bool, Option(help="Show the judge the persona.")] = True
@@ -134,15 +153,15 @@ def load(path: Path, options: PersonaOptions) -> tuple[Items[PersonaItem], Perso
 
 def _form(options: PersonaOptions, *, persona: bool) -> ReplyForm:
     """The reply to ask for, with the persona or without."""
-    without = options.tie and options.tie_certainty == NOT_ASKED
-    without |= not persona and options.blind_certainty == NOT_ASKED
-    highest = 5 if options.scale == "five" else HIGHEST
+    without = options.tie and options.tie_certainty == published.NOT_ASKED
+    without |= not persona and options.blind_certainty == published.NOT_ASKED
+    highest = 5 if options.scale == published.FIVE else HIGHEST
     return ReplyForm(options.tie, options.certainty and not without, highest=highest)
 
 
 def _named(option: str, options: PersonaOptions, fields: str, has: Mapping[str, int]) -> tuple[str, ...]:
     """The fields that an option names, with commas between; of the key ones those that the personas have."""
-    wanted = KEY_FIELDS[options.key if "party" in has else DESCRIBED]
+    wanted = published.KEY_FIELDS[options.key if "party" in has else published.DESCRIBED]
     key = tuple(name for name in wanted if name in has)
     names = key if fields.strip() == "key" else tuple(filter(None, map(str.strip, fields.split(","))))
     wrong = [name for name in names if name not in has]
@@ -345,7 +364,7 @@ JUDGE = Judge(
     tables=tables,
     lines=lines,
     again=SecondRound(
-        "tries", "again", lambda options: options.tries == "four_times", ask_again, replaces=True, times=3
+        "tries", "again", lambda options: options.tries == published.FOUR_TIMES, ask_again, replaces=True, times=3
     ),
     max_tokens=64,
     whole=lambda options: False,  # the verdict comes first

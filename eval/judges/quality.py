@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Option
 
-from eval.asking.choices import presets_of, words_beside
+from eval.asking.choices import PaperChoice, Preset, Presets, words_beside
 from eval.asking.reading import Label, Labels, Scale
 from eval.asking.reply import NOT_OFFERED
 from eval.asking.verdict import Answer, Given, Invalid, Points, Score, Verdict, kind, reason_of
@@ -34,7 +34,29 @@ from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph
 # what is asked
 
 WRONG, COIN = "wrong", "coin"
-PRESETS = presets_of("quality")
+ORDER = PaperChoice(
+    "order",
+    {
+        pairwise.BOTH: "each pair is shown in both orders; where the answers differ, it counts half",
+        pairwise.AS_GIVEN: "a pair is shown as the file has it",
+    },
+    "The paper's sets hold most pairs in both orders already, but not those of LM Arena; judges favour a position.",
+)
+UNREAD = PaperChoice(
+    "unread",
+    {
+        WRONG: "a pair without an answer that can be read is not correct",
+        COIN: "a coin decides it, as it decides equal points",
+    },
+    "The paper resolves equal points at random, and says nothing of replies that cannot be read.",
+)
+PRESETS = Presets(
+    (ORDER, UNREAD),
+    (
+        Preset("corrected", "Both orders; an unread reply is not correct.", {"order": pairwise.BOTH, "unread": WRONG}),
+        Preset("as_published", "One order, and a coin for the rest.", {"order": pairwise.AS_GIVEN, "unread": COIN}),
+    ),
+)
 PAIR, POINTS = "pair", "points"
 SCHEMES: Mapping[str, str] = {
     PAIR: "both texts are shown, and one is preferred (P)",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eval.asking.choices import presets_of
+from eval.asking.choices import PaperChoice, Preset, Presets
 from eval.judges.quality import PAIR, POINTS, answer, question, system
 from eval.report.tables import Json, Table
 from pearl.errors import InputError
@@ -17,7 +17,25 @@ from retriever.reward.originals import preferred_versions
 from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph, read_quality
 
 NONE, INPUT, OUTPUT = "none", "input", "output"
-PRESETS = presets_of("chats")
+VARIANT = PaperChoice(
+    "variant",
+    {"PR": "both", "P": "pairs, each in both orders", "R": "scored texts"},
+    "The paper trains on pairs, on scored texts and on both.",
+)
+RATIONALE = PaperChoice(
+    "rationale",
+    {
+        NONE: "the question, and the verdict",
+        INPUT: "the reasons stand below the question, and the verdict is learned; when it is asked there are none",
+        OUTPUT: "the reasons are asked for and learned, too, before the verdict; judge with pearl judge quality "
+        "--reasons",
+    },
+    "The paper trains with the reasons of editors in three ways.",
+)
+PRESETS = Presets(
+    (VARIANT, RATIONALE),
+    (Preset("default", "Pairs and scored texts, without reasons.", {"variant": "PR", "rationale": NONE}),),
+)
 
 
 def chats_of(data: Iterable[Path], variant: str, rationale: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:

@@ -16,14 +16,15 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Option
 
-from eval.asking.choices import presets_of, words_beside
+from eval.asking.choices import PaperChoice, Preset, Presets, words_beside
 from eval.asking.json_lines import check_fields, check_once, optional_id, optional_string, read_lines
 from eval.asking.lines import folded
 from eval.asking.reading import EXHIBITS, YES_NO, Labels, Reader, Scale
 from eval.asking.verdict import Failed, Invalid, Points, Score, counts, kind, reason_of
 from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, grouped, verdict_counts
-from eval.recorded.style.labels import ABSENT, DEFINITION, NO_LABEL, PRESENT, majority
+from eval.recorded.style.choices import CAUTIOUS, DEFINITION, EVEN, NAME, NO_LABEL, STYLE_SHOWN
+from eval.recorded.style.labels import ABSENT, PRESENT, majority
 from eval.recorded.style.lines import REFLECTED
 from eval.recorded.style.styles import (
     ASKED_STYLES,
@@ -49,7 +50,32 @@ from pearl.text.usable import check_characters, check_id, check_text
 # what is asked
 
 PRINTED, TASK = "printed", "task"
-PRESETS = presets_of("style_detect")
+PRESETS = Presets(
+    (
+        STYLE_SHOWN,
+        PaperChoice(
+            "headings",
+            {
+                TASK: "the text is called what it is",
+                PRINTED: "the headings of table 9, two of which name something else than the summary below them",
+            },
+            'Two prompts for summaries say "EMAIL" and "SUMMARY TO SUMMARY", and figures were made with them.',
+        ),
+        EVEN,
+    ),
+    (
+        Preset(
+            "corrected",
+            "What people were shown, too, and the text called what it is; an even vote decides nothing.",
+            {"style_shown": DEFINITION, "headings": TASK, "even": NO_LABEL},
+        ),
+        Preset(
+            "as_published",
+            "The style by name, and the headings as they are printed; an even vote claims less.",
+            {"style_shown": NAME, "headings": PRINTED, "even": CAUTIOUS},
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

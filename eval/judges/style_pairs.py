@@ -140,8 +140,15 @@ def detected_scores(path: Path) -> Scores:
 
 # the pairs
 
-EACH, NONE = "each", "none"
+EACH, OWN, NONE = "each", "own", "none"
 PROMPTS, PROMPTS_ALL = "prompts", "prompts_all"
+TARGETS = {
+    EACH: "each pair by the styles of every persona of its texts' group, as published",
+    OWN: "each pair by the styles of its own texts' personas",
+    NONE: "each pair once and by no style, for helpfulness",
+    PROMPTS: "each text that a prompt steered with one for nobody, by all styles and by each, for eval style --prompts",
+    PROMPTS_ALL: "the same by all styles only, for the schemes that name no style",
+}
 STEERED = (PROMPTS, PROMPTS_ALL)
 COUNTED = {
     "responses": "texts",
@@ -157,7 +164,7 @@ Encode = Callable[[Sequence[str]], Vectors]
 
 @dataclass(frozen=True, slots=True)
 class PairOptions:
-    """Options of pairing: ``keep`` is the most texts of a persona; ``targets``: a value of the choice of that name."""
+    """Options of pairing: ``keep`` is the most texts of a persona; ``targets`` is a key of TARGETS."""
 
     keep: int = 10
     targets: str = EACH

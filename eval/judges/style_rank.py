@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Option
 
-from eval.asking.choices import presets_of, words_beside
+from eval.asking.choices import PaperChoice, Preset, Presets, words_beside
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.lines import folded
 from eval.asking.reading import NOUNS, Label, Labels, Scale
@@ -24,7 +24,8 @@ from eval.asking.verdict import Answer, Given, Invalid, Points, Score, Verdict, 
 from eval.judges import pairwise
 from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, grouped, verdict_counts
-from eval.recorded.style.labels import DEFINITION, DROPPED, LABELS, NO_LABEL, RANKING, A, B, DrawLabels, label_draws
+from eval.recorded.style.choices import CAUTIOUS, DEFINITION, DROPPED, EVEN, HALF, NAME, NO_LABEL, STYLE_SHOWN, TIES
+from eval.recorded.style.labels import LABELS, RANKING, A, B, DrawLabels, label_draws
 from eval.recorded.style.styles import STYLES, TASKS, check_styles, check_task, names_style
 from eval.report.checks import NOTE, Check, item_check, repeat_check
 from eval.report.tables import NOTHING, Json, Table, checks_table, counts_cell, kappa_cell, shown
@@ -37,7 +38,24 @@ from pearl.text.usable import check_text
 
 # what is asked
 
-PRESETS = presets_of("style_rank")
+WRITER, ASSISTANT = "writer", "assistant"
+PERSPECTIVE = PaperChoice(
+    "perspective",
+    {
+        WRITER: "a text may have all points of a rubric, whoever seems to have written it",
+        ASSISTANT: "the last points of a rubric are for texts that an AI assistant could have written",
+    },
+    "By the criterion of tables 11 and 12 a text in a person's own voice has three points for helpfulness at most.",
+)
+CORRECTED = {"half": DROPPED, "style_shown": DEFINITION, "even": NO_LABEL, "perspective": WRITER}
+AS_PUBLISHED = {"half": TIES, "style_shown": NAME, "even": CAUTIOUS, "perspective": ASSISTANT}
+PRESETS = Presets(
+    (HALF, STYLE_SHOWN, EVEN, PERSPECTIVE),
+    (
+        Preset("corrected", "Styles are defined; what is not decided has no label.", CORRECTED),
+        Preset("as_published", "Styles by name; what is not decided is a tie.", AS_PUBLISHED),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +85,7 @@ class RankOptions:
     half: str = DROPPED
     style_shown: str = DEFINITION
     even: str = NO_LABEL
-    perspective: str = "writer"
+    perspective: str = WRITER
     seed: int = 0
     scheme: Annotated[str, Option(help="Scheme of ranking, see below.")] = "ab_style"
     draws: Annotated[int, Option(min=1, help="Times to ask each question.")] = 30

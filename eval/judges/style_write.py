@@ -14,16 +14,18 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from eval.asking.choices import presets_of, words_beside
+from eval.asking.choices import Preset, Presets, words_beside
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.reply import EMPTY
 from eval.asking.verdict import Invalid
 from eval.judges.items import Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRound, Trial, grouped, verdict_counts
-from eval.recorded.style.labels import DEFINITION, NAME
+from eval.recorded.style.choices import DEFINITION, NAME, STYLE_SHOWN
 from eval.recorded.style.styles import (
+    PERSONA_1,
     PERSONAS,
     RICH,
+    SCHOLARLY,
     STYLES,
     TASKS,
     check_task,
@@ -38,7 +40,16 @@ from pearl.templates import fill
 from pearl.text.usable import check_text
 from pearl.text.words import count_words
 
-PRESETS = presets_of("style_write")
+PRESETS = Presets(
+    (
+        PERSONA_1,
+        STYLE_SHOWN,
+    ),
+    (
+        Preset("corrected", "Writers read what raters read.", {"persona_1": RICH, "style_shown": DEFINITION}),
+        Preset("as_published", "Names, as figure 12 has them.", {"persona_1": SCHOLARLY, "style_shown": NAME}),
+    ),
+)
 NOBODY = "nobody"  # of the personas: no style is asked for
 DEFAULT, REWRITE = "default", "rewrite"
 WORDS = words_beside(__file__)

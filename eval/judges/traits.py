@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Option
 
-from eval.asking.choices import presets_of, words_beside
+from eval.asking.choices import PaperChoice, Preset, Presets, words_beside
 from eval.asking.lines import folded
 from eval.asking.verdict import Answer, Failed, Given, Invalid, Verdict, Votes, counts, kind, reason_of, verdict_kinds
 from eval.asking.votes import read_votes
@@ -37,9 +37,63 @@ from pearl.text.usable import check_text
 # what is asked
 
 MAJORITY, UNANIMOUS = "majority", "unanimous"
-SHOWN = "shown"
+SHOWN, HIDDEN = "shown", "hidden"
 READ, INVALID_REPLY, SALVAGED = "read", "invalid", "salvaged"
-PRESETS = presets_of("traits")
+STRICT = {"cross_vote": UNANIMOUS, "request": HIDDEN, "text_around": INVALID_REPLY, "cut_off": INVALID_REPLY}
+VOTES = PaperChoice(
+    "votes",
+    {"1": "each pair is judged once", "3": "three times; any other number by --votes"},
+    "The paper votes once: three votes cost three times as much and agree little better with people (table 2). Its "
+    "code asks three times.",
+)
+PRESETS = Presets(
+    (
+        VOTES,
+        PaperChoice(
+            "cross_vote",
+            {
+                MAJORITY: "more than half of the votes decide, else the trait does not apply",
+                UNANIMOUS: "all votes must be the same, else the trait does not apply",
+            },
+            "The paper names both; its code asks for unanimity. With one vote they are the same.",
+        ),
+        PaperChoice(
+            "request",
+            {SHOWN: "the judge reads what the texts answer", HIDDEN: "the judge reads the two texts alone"},
+            "The published prompt has no place for it; whether a text agrees with its reader cannot be told without.",
+        ),
+        PaperChoice(
+            "text_around",
+            {
+                READ: "votes count beside other text, unless it takes them back",
+                INVALID_REPLY: "a reply that is more than the votes is invalid",
+            },
+            "The published code reads replies that are the votes and nothing else.",
+        ),
+        PaperChoice(
+            "cut_off",
+            {
+                INVALID_REPLY: "a reply that was cut off has no vote",
+                SALVAGED: "the votes that were complete before the end count, the others are invalid",
+            },
+            "The published code cannot read such a reply. Its first votes are as good as any, but rules that come last "
+            "are then judged on fewer pairs.",
+        ),
+    ),
+    (
+        Preset(
+            "corrected",
+            "One vote, with the request; votes are read beside other text.",
+            {"votes": "1", "cross_vote": MAJORITY, "request": SHOWN, "text_around": READ, "cut_off": INVALID_REPLY},
+        ),
+        Preset(
+            "as_published",
+            "One vote on the two texts alone, as the paper's experiments have it.",
+            {"votes": "1", **STRICT},
+        ),
+        Preset("as_code", "Three votes that must agree, as its code does by default.", {"votes": "3", **STRICT}),
+    ),
+)
 
 INSTRUCTION = "Select the response that"
 PUBLISHED = "published"
@@ -292,7 +346,7 @@ def annotated(data: AnnotatedPairs, judgements: Judgements[TraitItem], options: 
 
 
 def choices_of(options: TraitOptions) -> dict[str, str]:
-    return {choice.name: getattr(options, choice.name) for choice in PRESETS.choices if choice.name != "votes"}
+    return {choice.name: getattr(options, choice.name) for choice in PRESETS.choices if choice is not VOTES}
 
 
 # the figures

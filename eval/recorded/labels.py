@@ -19,7 +19,8 @@ import numpy as np
 from eval.asking.json_lines import check_once, optional_id, optional_string, read_lines
 from eval.asking.verdict import ABSTAIN, ERROR, INVALID, Given, certainty_of
 from eval.recorded.personalized.judgements import parse_judgement, recording_of
-from eval.recorded.personalized.reading import RECORDED, WRONG, read_verdicts
+from eval.recorded.personalized.presets import RECORDED, WRONG
+from eval.recorded.personalized.reading import read_verdicts
 from eval.recorded.personalized.reply import LETTER
 from eval.recorded.style.labels import LEVELS, A, B, draw_label
 from eval.recorded.style.styles import styles_key

@@ -10,14 +10,16 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from eval.asking.choices import Presets, presets_of
+from eval.asking.choices import PaperChoice, Presets
 from eval.asking.json_lines import write_lines
+from eval.benchmarks import choices as personas
 from eval.benchmarks.build import READ, build_items, build_tables
 from eval.benchmarks.pairs import BuildOptions
 from eval.commands.options import Overrides, PresetName
 from eval.commands.reporting import reporting
 from eval.judges import quality_chats, style_pairs
 from eval.recorded.quality import compose
+from eval.recorded.style.styles import PERSONA_PRESETS
 from eval.report.report import Report
 from pearl.cli.options import check_unread, known, write_json
 from pearl.errors import InputError
@@ -26,6 +28,19 @@ from retriever.models.encoder import SentenceEncoder
 
 KEPT, NOT_COMPARED = "kept", "none"
 SEED = 0  # of samples and random orders
+TIES = PaperChoice(
+    "ties",
+    {"dropped": "ties are left out", KEPT: "prism, empathic: ties are kept; ask with pearl judge personalized --tie"},
+    "The paper asks with a tie as an answer and without.",
+)
+TARGETS = PaperChoice(
+    "targets", style_pairs.TARGETS, "The paper compares judges of styles with those of helpfulness, and ranks prompts."
+)
+SET = PaperChoice(
+    "set",
+    {NOT_COMPARED: "no set beside yours"} | {name: f"{each.pairs:,} pairs" for name, each in compose.PUBLISHED.items()},
+    "The paper prints how many pairs its sets have, and of which origins.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +77,7 @@ class Source:
 
 
 def from_people(source: str, data: list[Path], given: ItemsOptions, chosen: dict[str, str]) -> tuple[Items, Report]:
-    ties = chosen.pop("ties") == KEPT
+    ties = chosen.pop(TIES.name) == KEPT
     encode = SentenceEncoder(load_settings().encoder).encode_documents
     options = BuildOptions(chosen, encode, ties, given.own_family, given.limit, SEED)
     items, figures = build_items(source, data[0], options)
@@ -70,7 +85,7 @@ def from_people(source: str, data: list[Path], given: ItemsOptions, chosen: dict
 
 
 def from_styled(data: list[Path], given: ItemsOptions, chosen: dict[str, str]) -> tuple[Items, Report]:
-    options = style_pairs.PairOptions(given.keep or 10, chosen.pop("targets"), SEED)
+    options = style_pairs.PairOptions(given.keep or 10, chosen.pop(TARGETS.name), SEED)
     scored = options.targets not in style_pairs.STEERED
     detected = style_pairs.detected_scores(given.judgements) if given.judgements else None
     texts = style_pairs.read_responses(data[0], detected, **chosen, scored=scored)
@@ -101,10 +116,11 @@ def from_quality(data: list[Path], given: ItemsOptions, chosen: dict[str, str]) 
     return chats, Report(figures, quality_chats.tables)
 
 
+PEOPLE = personas.PRESETS.plus(TIES, "dropped")
 SOURCES: Mapping[str, Source] = {
-    **{name: Source(partial(from_people, name), presets_of("people"), ("own_family", "limit")) for name in READ},
-    "styled": Source(from_styled, presets_of("styled"), ("judgements", "keep")),
-    "ranked": Source(from_ranked, presets_of("ranked")),
+    **{name: Source(partial(from_people, name), PEOPLE, ("own_family", "limit")) for name in READ},
+    "styled": Source(from_styled, PERSONA_PRESETS.plus(TARGETS, style_pairs.EACH), ("judgements", "keep")),
+    "ranked": Source(from_ranked, compose.PRESETS.plus(SET, NOT_COMPARED)),
     "quality": Source(from_quality, quality_chats.PRESETS),
 }
 ABOUT = """For `pearl judge personalized`, published data in a folder, as their authors have them; nothing is fetched:

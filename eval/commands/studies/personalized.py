@@ -10,7 +10,7 @@ import typer
 from eval.commands.options import Overrides, PresetName
 from eval.commands.ratings import RATERS_OPTION, names_of
 from eval.commands.reporting import reporting
-from eval.recorded.personalized.reading import PRESETS
+from eval.recorded.personalized.presets import PRESETS
 from eval.report.report import Report
 from eval.report.tables import Json, Table
 from pearl.errors import InputError

@@ -9,7 +9,7 @@ import typer
 
 from eval.commands.options import Overrides, PresetName
 from eval.commands.reporting import reporting
-from eval.recorded.style.labels import PRESETS, chosen
+from eval.recorded.style.choices import PRESETS, chosen
 from eval.report.report import Report
 from eval.report.tables import Json, Table
 

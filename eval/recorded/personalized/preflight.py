@@ -27,7 +27,8 @@ from eval.recorded.personalized.judgements import (
     tokens,
     where,
 )
-from eval.recorded.personalized.reading import RECORDED, verdict_of
+from eval.recorded.personalized.presets import RECORDED
+from eval.recorded.personalized.reading import verdict_of
 from eval.recorded.personalized.reply import LOWEST
 from eval.report.checks import BROKEN, NOTE, Check
 from eval.stats.proportions import UNBALANCED_P

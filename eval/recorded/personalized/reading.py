@@ -1,4 +1,4 @@
-"""Verdicts from recorded judgements, by one of the readings that the paper, its code and its tables leave open."""
+"""Verdicts from recorded judgements, by one of the readings of ``eval.recorded.personalized.presets``."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from eval.asking.choices import presets_of
 from eval.asking.reply import CERTAINTY_OUT_OF_RANGE, NO_VERDICT
 from eval.asking.verdict import KINDS, Given, Invalid, Verdict, certainty_of, is_correct, kind
 from eval.recorded.personalized.judgements import RecordedJudgement, Recording
+from eval.recorded.personalized.presets import DROPPED, PUBLISHED, RECORDED, STRICT, WRONG
 from eval.recorded.personalized.reply import HIGHEST, LOWEST, ReplyForm, parse_published, parse_reply
 from pearl.stats.bootstrap import Floats, drawn
-
-RECORDED, PUBLISHED, STRICT = "recorded", "published", "strict"  # how a reply is read
-WRONG, DROPPED = "wrong", "dropped"  # what becomes of one without an answer
-PRESETS = presets_of("recorded")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,12 @@ from eval.asking.verdict import Given, Invalid, is_correct
 from eval.recorded.personalized.baselines import baselines, preferences
 from eval.recorded.personalized.judgements import Recording, read_recording
 from eval.recorded.personalized.preflight import CHECKS
-from eval.recorded.personalized.reading import RECORDED, WRONG, RecordingVerdicts, disagreements, read_verdicts
+from eval.recorded.personalized.presets import HISTOGRAMS, RECORDED, WHOLE_SCALE, WRONG
+from eval.recorded.personalized.reading import RecordingVerdicts, disagreements, read_verdicts
 from eval.report.checks import BROKEN, preflight
 from eval.stats.certainty import FIGURES, CertainAnswers, bands, histogram, reliability, risk_coverage, sweep
 from eval.stats.proportions import share, wilson_json
 from pearl.stats.bootstrap import Bootstrap, Estimate
-
-HISTOGRAMS: Mapping[str, tuple[int, int]] = {"as_published": (40, 90)}  # certainties outside are drawn at the ends
-WHOLE_SCALE = (1, 100)
 
 
 @dataclass(frozen=True, slots=True)

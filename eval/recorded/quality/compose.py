@@ -16,6 +16,7 @@ from random import Random
 from statistics import quantiles
 from typing import Any
 
+from eval.asking.choices import PaperChoice, Preset, Presets
 from eval.asking.json_lines import at_least_one, check_fields
 from eval.recorded.quality.experts import VERSIONS, parse_triplet
 from eval.report.tables import Json, Table
@@ -24,7 +25,22 @@ from pearl.text.usable import check_id, check_text, json_type
 from pearl.text.words import count_words
 from retriever.reward.record_files import parse_objects
 
-BOTH = "both"
+BOTH, ONE = "both", "one"
+ORDERS = PaperChoice(
+    "orders",
+    {
+        BOTH: "each pair stands there twice, once in each order",
+        ONE: "each pair stands there once, and each place is preferred half of the times",
+    },
+    "Four of the paper's sets hold both orders, which makes them look twice as large; LM Arena holds one.",
+)
+PRESETS = Presets(
+    (ORDERS,),
+    (
+        Preset("corrected", "A pair counts once.", {"orders": ONE}),
+        Preset("as_published", "Both orders; choose orders=one for LM Arena.", {"orders": BOTH}),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eval.asking.choices import presets_of
+from eval.asking.choices import PaperChoice, Preset, Presets
 from eval.asking.json_lines import at_least_one, check_fields, check_number
 from eval.report.tables import Declared, Json, Table, named, rows_tables
 from pearl.errors import InputError
@@ -18,9 +18,31 @@ VERSIONS = {"first_draft": "first draft", "random_cot": "random edit", "best_cot
 RANK_OF = {"Most Preferred Writing Option": 1, "Second Favorite Writing Option": 2, "Least Preferred Writing Option": 3}
 
 # points that the paper leaves open about experts' majorities
-THREE = "three"
+THREE, ANY = "three", "any"
 PAIRWISE, MEDIAN = "pairwise", "median_rank"
-PRESETS = presets_of("experts")
+RATERS = PaperChoice(
+    "raters",
+    {
+        THREE: "majorities are taken over triplets that exactly three experts ranked",
+        ANY: "majorities are taken over all triplets; an even vote gives none",
+    },
+    "The paper has three experts for each triplet; the published file has two to four.",
+)
+MAJORITY = PaperChoice(
+    "majority",
+    {
+        PAIRWISE: "the version of a pair that more experts rank higher",
+        MEDIAN: "the version of a pair with the better median rank; equal ones give no majority",
+    },
+    "The paper speaks of a majority rank and does not say how it is made.",
+)
+PRESETS = Presets(
+    (RATERS, MAJORITY),
+    (
+        Preset("as_published", "Gives the paper's 66% over all pairs.", {"raters": THREE, "majority": PAIRWISE}),
+        Preset("corrected", "Leaves no ranking out.", {"raters": ANY, "majority": PAIRWISE}),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

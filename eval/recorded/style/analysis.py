@@ -15,9 +15,10 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from eval.recorded.style.breakdowns import NULL
+from eval.recorded.style.choices import StyleOptions
 from eval.recorded.style.counts import Texts
 from eval.recorded.style.judged import JudgedUnit, Justification
-from eval.recorded.style.labels import ABSENT, DETECTION, LABELS, PRESENT, StyleOptions
+from eval.recorded.style.labels import ABSENT, DETECTION, LABELS, PRESENT
 from eval.recorded.style.people import People, Subject
 from eval.stats.proportions import ratio
 from pearl.stats.bootstrap import Floats

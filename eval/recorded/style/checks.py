@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from eval.recorded.style.ability import UNKNOWN, Abilities
+from eval.recorded.style.choices import LEARNED, StyleOptions
 from eval.recorded.style.judged import JudgedUnit, StyleJudgements
-from eval.recorded.style.labels import CANNOT_TELL, DETECTION, LABELS, LEARNED, RANKING, A, B, StyleOptions
+from eval.recorded.style.labels import CANNOT_TELL, DETECTION, LABELS, RANKING, A, B
 from eval.recorded.style.people import People, Subject
 from eval.report.checks import BROKEN, NOTE
 from eval.stats.proportions import UNBALANCED_P

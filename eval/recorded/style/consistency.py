@@ -17,9 +17,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from eval.recorded.style.choices import StyleOptions
 from eval.recorded.style.counts import Texts
 from eval.recorded.style.judged import JudgedUnit
-from eval.recorded.style.labels import LABELS, StyleOptions, label_of
+from eval.recorded.style.labels import LABELS, label_of
 from eval.recorded.style.people import People, Subject
 from eval.stats.agreement import agreement_report
 from eval.stats.coefficients import NOTHING_SHARED, landis_koch, pair_agreement, randolph_kappa

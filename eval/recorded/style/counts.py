@@ -17,8 +17,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.recorded.style.choices import StyleOptions
 from eval.recorded.style.judged import JudgedUnit
-from eval.recorded.style.labels import DETECTION, LABELS, RANKING, StyleOptions
+from eval.recorded.style.labels import DETECTION, LABELS, RANKING
 from eval.recorded.style.people import Subject
 from eval.stats.proportions import ratio
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats, drawn

@@ -12,7 +12,8 @@ from typing import Any
 from eval.asking.json_lines import read_lines
 from eval.asking.reading import NOUNS, SCORE_NOUNS
 from eval.asking.said import reasons
-from eval.recorded.style.labels import RANKING, TIE, TIES, StyleOptions, draw_label, mean_scores, scored_label, winner
+from eval.recorded.style.choices import TIES, StyleOptions
+from eval.recorded.style.labels import RANKING, TIE, draw_label, mean_scores, scored_label, winner
 from eval.recorded.style.lines import FIELDS, About, Key, Line, Part, parse_line
 from eval.recorded.style.people import Subject
 from pearl.errors import InputError

@@ -1,10 +1,6 @@
 """One label from draws or ratings: a judge's of a text from all its draws, people's from their ratings.
 
 Detection has the labels absent and present, ranking a, tie and b.
-
-The paper counts the raters of a text by majority and says that "somewhat" and "very" are both present, but not which
-comes first: of four "not", three "somewhat" and three "very" the level that is most common is "not", while six of ten
-say that the style is there. Nor does it say what becomes of "can't tell", and of an even vote: these are
 """
 
 from __future__ import annotations
@@ -16,7 +12,8 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import TypeAlias
 
-from eval.asking.choices import presets_of
+from eval.recorded.style import choices
+from eval.recorded.style.choices import StyleOptions
 
 DETECTION, RANKING = "detection", "ranking"
 ABSENT, PRESENT = "absent", "present"
@@ -31,32 +28,6 @@ LEVELS: Mapping[str, Mapping[str, str | None]] = {
     RANKING: {"a_much": A, "a_slightly": A, TIE: TIE, "b_slightly": B, "b_much": B},
 }
 CAUTIOUS_LABEL = {DETECTION: ABSENT, RANKING: TIE}
-
-# values of choices
-LABELS_FIRST = "labels_first"
-LEFT_OUT, ABSENT_VOTE, OWN_VOTE = "left_out", "absent", "own"
-NO_LABEL, CAUTIOUS = "no_label", "cautious"
-DROPPED, TIES = "dropped", "tie"
-PUBLISHED, LEARNED = "published", "learned"
-NAME, DEFINITION = "name", "definition"
-PRESETS = presets_of("style")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StyleOptions:
-    """The values chosen."""
-
-    preset: str
-    votes: str
-    half: str
-    even: str  # of people's votes and of a judge's draws
-    cant_tell: str
-    bins: str
-
-
-def chosen(preset: str, overrides: Iterable[str] | None = ()) -> StyleOptions:
-    """The preset with its choices overridden by those given. Raises InputError for unknown ones."""
-    return StyleOptions(preset=preset, **PRESETS.chosen(preset, overrides))
 
 
 # what is said in each part of a draw: in the order "ab" or "ba" of two texts, of text a or b that is scored, or in ""
@@ -84,13 +55,13 @@ def label_draws(kind: str, draws: Sequence[Draw], half: str, even: str) -> DrawL
     means = mean_scores(part for draw in draws for part in draw.items())
     votes = {name: labels.count(name) for name in LABELS[kind]}
     label = scored_label(*means) if means else winner(kind, votes, even)
-    return DrawLabels(label, labels, {**votes, NO_LABEL: labels.count(None)}, means)
+    return DrawLabels(label, labels, {**votes, choices.NO_LABEL: labels.count(None)}, means)
 
 
 def ratings_label(kind: str, counts: Mapping[str, int], options: StyleOptions) -> str | None:
     """The label of people, from the number who gave each level; None without a winner."""
     counted = counted_ratings(counts, options)
-    if options.votes == LABELS_FIRST:
+    if options.votes == choices.LABELS_FIRST:
         labels: Counter[str] = Counter()
         for level, count in counted.items():
             labels[label_of(kind, level) or CANNOT_TELL] += count
@@ -102,10 +73,10 @@ def counted_ratings(counts: Mapping[str, int], options: StyleOptions) -> dict[st
     """The votes, with can't tell counted as the options say."""
     counted = {level: count for level, count in counts.items() if level != CANNOT_TELL}
     unsure = counts.get(CANNOT_TELL, 0)
-    if options.cant_tell == LEFT_OUT or not unsure:
+    if options.cant_tell == choices.LEFT_OUT or not unsure:
         return counted
     takes = CANNOT_TELL
-    if options.cant_tell == ABSENT_VOTE:
+    if options.cant_tell == choices.ABSENT_VOTE:
         takes = ABSENT if ABSENT in counts or PRESENT in counts else "not"
     counted[takes] = counted.get(takes, 0) + unsure
     return counted
@@ -119,10 +90,10 @@ def winner(kind: str, counts: Mapping[str, int], even: str) -> str | None:
     labels = {label_of(kind, name) for name, count in counts.items() if count == most}
     if len(labels) == 1:
         return labels.pop()
-    return CAUTIOUS_LABEL[kind] if even == CAUTIOUS else None
+    return CAUTIOUS_LABEL[kind] if even == choices.CAUTIOUS else None
 
 
-def draw_label(draw: Draw, half: str = DROPPED) -> str | None:
+def draw_label(draw: Draw, half: str = choices.DROPPED) -> str | None:
     """Return the label of one draw; None when a part has no answer. Two orders that disagree are a tie; if ``half`` is
     TIES, so is a draw that was answered in one order only."""
     if "" in draw:
@@ -134,7 +105,7 @@ def draw_label(draw: Draw, half: str = DROPPED) -> str | None:
     taken = [said for order in ("ab", "ba") if isinstance(said := draw.get(order), str)]
     if len(taken) == 2:
         return taken[0] if taken[0] == taken[1] else TIE
-    return TIE if taken and half == TIES else None
+    return TIE if taken and half == choices.TIES else None
 
 
 def mean_scores(said: Iterable[tuple[str, str | float | None]]) -> tuple[float, float] | None:
@@ -158,4 +129,4 @@ def majority(counts: Mapping[str, int], even: str, labels: Sequence[str]) -> str
     less, the first of ``labels``."""
     most = max(counts.values(), default=0)
     first = [label for label in labels if most and counts.get(label) == most]
-    return first[0] if len(first) == 1 or (first and even == CAUTIOUS) else None
+    return first[0] if len(first) == 1 or (first and even == choices.CAUTIOUS) else None

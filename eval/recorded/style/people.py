@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 
 from eval.asking.json_lines import check_fields, check_once, optional_string, read_lines
+from eval.recorded.style.choices import OWN_VOTE, StyleOptions
 from eval.recorded.style.labels import (
     CANNOT_TELL,
     DETECTION,
     LABELS,
     LEVELS,
-    OWN_VOTE,
     THREE,
     TIE,
-    StyleOptions,
     counted_ratings,
     majority,
     ratings_label,

@@ -14,9 +14,10 @@ import numpy as np
 from eval.recorded.style import analysis, checks, consistency
 from eval.recorded.style.ability import Abilities, contrasts, correlations
 from eval.recorded.style.breakdowns import RULES, breakdowns, irrelevant_attributes, reflections, sensitivity
+from eval.recorded.style.choices import LEARNED, PRESETS, StyleOptions
 from eval.recorded.style.counts import MACRO, columns_of, columns_with, f1
 from eval.recorded.style.judged import JudgedUnit, StyleJudgements, read_judged
-from eval.recorded.style.labels import DETECTION, LABELS, LEARNED, PRESETS, THREE, StyleOptions, majority
+from eval.recorded.style.labels import DETECTION, LABELS, THREE, majority
 from eval.recorded.style.people import NOBODY, Subject, read_people
 from pearl.stats.bootstrap import Floats
 

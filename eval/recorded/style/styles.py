@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from eval.asking.choices import words_beside
+from eval.asking.choices import PaperChoice, Preset, Presets, words_beside
 from pearl.errors import InputError
 from pearl.templates import fill
 from pearl.text.usable import check_id, json_type
@@ -21,7 +21,19 @@ STYLES: Mapping[str, str] = WORDS["styles"]  # with their definitions
 REALISM = "realism"
 ASKED_STYLES = tuple(style for style in STYLES if style != REALISM)  # of writers; realism was only rated
 
-RICH = "rich"
+RICH, SCHOLARLY = "rich", "scholarly"
+PERSONA_1 = PaperChoice(
+    "persona_1",
+    {RICH: 'its third style is "rich descriptions"', SCHOLARLY: 'its third style is "scholarly-yet-friendly"'},
+    'Figure 12 has "scholarly-yet-friendly", appendix L.2 "rich descriptions"; only so each of fifteen is in one set.',
+)
+PERSONA_PRESETS = Presets(
+    (PERSONA_1,),
+    (
+        Preset("corrected", "Each of the fifteen styles belongs to one persona.", {"persona_1": RICH}),
+        Preset("as_published", "The personas as figure 12 has them.", {"persona_1": SCHOLARLY}),
+    ),
+)
 PERSONAS: Mapping[str, tuple[str, str, str]] = {name: (a, b, c) for name, (a, b, c) in WORDS["personas"].items()}
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from eval.judges.judge import Trial
 from eval.judges.style_detect import LABELS, PRESETS, SCHEMES, DetectOptions, StyleItem, ask, label_of
-from eval.recorded.style.labels import CAUTIOUS, LEVELS, NO_LABEL, majority
+from eval.recorded.style.choices import CAUTIOUS, NO_LABEL
+from eval.recorded.style.labels import LEVELS, majority
 from eval.recorded.style.styles import PERSONAS, PROTECTED, REALISM, STYLES, TASKS, role_of, style_named
 
 

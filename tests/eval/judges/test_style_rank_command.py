@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
+from eval.recorded.style.choices import chosen
 from eval.recorded.style.judged import read_judged
-from eval.recorded.style.labels import chosen
 
 LINES = [
     {

@@ -4,7 +4,8 @@ import pytest
 
 from eval.asking.verdict import Answer
 from eval.recorded.personalized.judgements import read_recording
-from eval.recorded.personalized.reading import PRESETS, read_verdicts
+from eval.recorded.personalized.presets import PRESETS
+from eval.recorded.personalized.reading import read_verdicts
 from eval.recorded.personalized.reply import ReplyForm
 from pearl.errors import InputError
 

@@ -4,7 +4,8 @@ import pytest
 
 from eval.recorded.personalized.judgements import read_recording
 from eval.recorded.personalized.preflight import CHECKS
-from eval.recorded.personalized.reading import PRESETS, disagreements, read_verdicts
+from eval.recorded.personalized.presets import PRESETS
+from eval.recorded.personalized.reading import disagreements, read_verdicts
 from eval.recorded.personalized.report import PersonalizedOptions, personalized_report, recording_report
 from eval.report.checks import preflight
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from eval.recorded.style.choices import StyleOptions, chosen
 from eval.recorded.style.counts import Columns, columns_of
 from eval.recorded.style.judged import StyleJudgements, read_judged
-from eval.recorded.style.labels import DETECTION, StyleOptions, chosen
+from eval.recorded.style.labels import DETECTION
 from eval.recorded.style.people import Subject
 
 
