@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
@@ -15,11 +13,6 @@ from pearl.cli.options import known, named_values
 from pearl.errors import InputError
 
 HELP_WIDTH = 96  # characters of a line of help
-
-
-def words_beside(module: str) -> dict[str, Any]:
-    """The words that a module asks in, from the TOML file of its name beside it; ``module`` is its ``__file__``."""
-    return tomllib.loads(Path(module).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,14 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Option
 
-from eval.asking.choices import PaperChoice, Preset, Presets, words_beside
+from eval.asking.choices import PaperChoice, Preset, Presets
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.lines import folded
 from eval.asking.reading import NOUNS, Label, Labels, Scale
 from eval.asking.reply import NOT_OFFERED
 from eval.asking.verdict import Answer, Given, Invalid, Points, Score, Verdict, counts, kind, reason_of
 from eval.judges import pairwise
+from eval.judges import style_rank_prompts as prompts
 from eval.judges.items import Fences, Items
 from eval.judges.judge import Judge, Judgement, Judgements, Messages, Trial, grouped, verdict_counts
 from eval.recorded.style.choices import CAUTIOUS, DEFINITION, DROPPED, EVEN, HALF, NAME, NO_LABEL, STYLE_SHOWN, TIES
@@ -33,7 +34,6 @@ from eval.stats.agreement import self_consistency
 from pearl.chat.base import Message
 from pearl.cli.options import known
 from pearl.stats.bootstrap import Bootstrap, drawn
-from pearl.templates import fill
 from pearl.text.usable import check_text
 
 # what is asked
@@ -172,34 +172,32 @@ CHECKS: Sequence[Check[Sequence[RankItem]]] = (
 # the prompts, in our words: the texts are data, and each stands between marks that are broken where a text holds them
 
 FENCES = Fences(("request", "output_a", "output_b", "response"))
-WORDS = words_beside(__file__)
 
 
 def ask(trial: Trial[RankItem], options: RankOptions) -> Messages:
     """Compare both texts, or score the one that stands first."""
     item, styled = trial.item, options.way.styled
-    words = WORDS["styled" if styled else "helpful"]
-    parts = [f"Instruction: {WORDS['asked_for'][item.task]}\n{FENCES.around('request', item.request)}"]
+    parts = [f"Instruction: {prompts.ASKED_FOR[item.task]}\n{FENCES.around('request', item.request)}"]
     if styled:
         defined = options.style_shown == DEFINITION
         styles = (f"- {name}: {STYLES[name]}" if defined else f"- {name}" for name in item.styles)
         parts.append("\n".join(("Writing styles:", *styles)))
     first, second = trial.shown(item.texts)
     text_a, text_b = FENCES.around("output_a", first), FENCES.around("output_b", second)
-    data = fill(WORDS["data"], mark="output_a" if options.way.pairs else "response")
+    data = prompts.DATA.format(mark="output_a" if options.way.pairs else "response")
     if options.way.justified:
         noun = item.task.upper()
         label_a, label_b = (f"{noun} ONE", f"{noun} TWO") if styled else ("OPTION A", "OPTION B")
-        system = fill(words["validation"], task=item.task, one=label_a, two=label_b, data=data)
+        system = prompts.VALIDATION[styled].format(task=item.task, one=label_a, two=label_b, data=data)
         parts += [f"{label_a}:\n{text_a}", f"{label_b}:\n{text_b}"]
         parts.append("Give your reasons first, and your decision on the last line.")
     elif options.way.pairs:
         wanted = "writing styles" if styled else "instruction"
-        system = fill(WORDS["ab"], wanted=wanted, data=data, example=words["example"])
+        system = prompts.AB.format(wanted=wanted, data=data, example=prompts.EXAMPLE[styled])
         parts += [text_a, text_b, "Which is best, Output (a) or Output (b)?"]
     else:
-        rubric = fill(words["points"], **WORDS["perspective"][options.perspective])
-        system = fill(WORDS["rubric"], rubric=rubric, data=data)
+        rubric = prompts.POINTS_FOR[styled].format(**prompts.PERSPECTIVES[options.perspective])
+        system = prompts.RUBRIC.format(rubric=rubric, data=data)
         parts.append(FENCES.around("response", first))
         parts.append("Justify the points, then write Score: <total points> on the last line.")
     return Message("system", system), Message("user", "\n\n".join(parts))

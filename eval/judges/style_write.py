@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from eval.asking.choices import Preset, Presets, words_beside
+from eval.asking.choices import Preset, Presets
 from eval.asking.json_lines import check_fields, optional_id, read_items
 from eval.asking.reply import EMPTY
 from eval.asking.verdict import Invalid
@@ -36,7 +36,6 @@ from eval.report.tables import NOTHING, Columns, Json, Table
 from pearl.answers.marks import unfenced
 from pearl.chat.base import Message
 from pearl.cli.options import known
-from pearl.templates import fill
 from pearl.text.usable import check_text
 from pearl.text.words import count_words
 
@@ -52,8 +51,38 @@ PRESETS = Presets(
 )
 NOBODY = "nobody"  # of the personas: no style is asked for
 DEFAULT, REWRITE = "default", "rewrite"
-WORDS = words_beside(__file__)
-SYSTEM: Mapping[str, str] = WORDS["system"]  # by the name of the prompt
+ASKS: Mapping[str, str] = {
+    "email": "Write an email that answers this question.",
+    "tweet": "Write a tweet of at most 280 characters that answers this question.",
+    "summary": "Summarise this Reddit post: its main ideas, and nothing else.",
+    "post": "Write a post that answers this question.",
+    "comment": "Write a comment on this post.",
+    "commit": "Write the commit message for this change: a subject line, an empty line, and why it is made.",
+}
+# figures 7 to 9, in our words: how a writer is told of the styles, by the name of the prompt
+SYSTEM: Mapping[str, str] = {
+    DEFAULT: "You are a helpful assistant.",
+    "preferences": "These are the styles that you like to write in:\n{styles}",
+    "agent": (
+        "You are an agent that writes one kind of text ({task}) for a query. Give all of its customary parts, and keep "
+        "to its usual length. These parameters set its style:\n{styles}"
+    ),
+    "neutral": "Turn the query into one kind of text ({task}). Apply these rules of form:\n{styles}",
+    "prefer": "You prefer texts of this kind ({task}) that have:\n{styles}",
+    REWRITE: "Rewrite a text ({task}) so that it meets the wanted styles, and keep it short.",
+}
+_REWRITE = """\
+WHAT IT ANSWERS:
+{request}
+
+THE TEXT:
+{text}
+
+WANTED STYLES:
+{styles}
+
+Rewrite the text so that each of these styles is strong in it and nobody could take it for the first one; keep every \
+fact. Write the new text and nothing else."""
 ABOUT_ITEMS = f"""A line of the items is a request, and the kind of text that is to answer it:
 
 \b
@@ -112,16 +141,16 @@ def trials(items: Sequence[WritingRequest], options: WriteOptions) -> Iterator[T
 def ask(trial: Trial[WritingRequest], options: WriteOptions) -> Messages:
     """Return the messages that ask for a text; one that is to be rewritten is first asked for without styles."""
     prompt = DEFAULT if trial.way[1] == REWRITE else trial.way[1]
-    system = fill(SYSTEM[prompt], task=trial.item.task, styles=_named(trial, options))
-    return Message("system", system), Message("user", f"{WORDS['asks'][trial.item.task]}\n\n{trial.item.request}")
+    system = SYSTEM[prompt].format(task=trial.item.task, styles=_named(trial, options))
+    return Message("system", system), Message("user", f"{ASKS[trial.item.task]}\n\n{trial.item.request}")
 
 
 def rewrite(judgement: Judgement[WritingRequest], reply: str, options: WriteOptions) -> Messages | None:
     trial = judgement.trial
     if trial.way[1] != REWRITE or not isinstance(judgement.verdict, str):
         return None
-    user = fill(WORDS["rewrite"], request=trial.item.request, text=judgement.verdict, styles=_named(trial, options))
-    return Message("system", fill(SYSTEM[REWRITE], task=trial.item.task)), Message("user", user)
+    user = _REWRITE.format(request=trial.item.request, text=judgement.verdict, styles=_named(trial, options))
+    return Message("system", SYSTEM[REWRITE].format(task=trial.item.task)), Message("user", user)
 
 
 def styles_of(trial: Trial[WritingRequest], options: WriteOptions) -> tuple[str, ...]:

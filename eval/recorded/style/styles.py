@@ -10,15 +10,63 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from eval.asking.choices import PaperChoice, Preset, Presets, words_beside
+from eval.asking.choices import PaperChoice, Preset, Presets
 from pearl.errors import InputError
-from pearl.templates import fill
-from pearl.text.usable import check_id, json_type
+from pearl.text.usable import json_type
 
-WORDS = words_beside(__file__)
-TASKS: Mapping[str, str] = WORDS["tasks"]
-STYLES: Mapping[str, str] = WORDS["styles"]  # with their definitions
+TASKS: Mapping[str, str] = {
+    "email": "an email that answers a question",
+    "tweet": "a tweet that answers a question",
+    "summary": "a summary of a Reddit post",
+    # the paper has no more than these
+    "post": "a post that answers a question",
+    "comment": "a comment on a post",
+    "commit": "a commit message",
+}
 REALISM = "realism"
+
+STYLES: Mapping[str, str] = {
+    "step-by-step instructional": (
+        "Tells the reader what to do, one clear and exact action after the other, in the order they are to be done."
+    ),
+    "robotic and emotionless": "Flat and mechanical: no feeling, no warmth, hardly any variety of expression.",
+    "legal precision": (
+        "Wording that can be read in one way only, with terms that are defined and kept to, so that nobody misreads it."
+    ),
+    "rhyming and rhythmic": "Patterns of sound and a cadence that flows, often rhyme and metre; musical, memorable.",
+    "sensory-focused": (
+        "Speaks to the senses, to sight, hearing, smell, taste and touch, until the reader is in the midst of it."
+    ),
+    "encouraging and supportive": (
+        "Kind and positive words that raise the reader's spirits and confidence, motivate and reassure."
+    ),
+    "poetic and lyrical": "Vivid images, figures of speech and sentences with a rhythm, to stir feelings and senses.",
+    REALISM: "Natural and true to life: as another person would really write.",
+    "scholarly-yet-friendly": (
+        "Careful reasoning and references, told in plain words, with asides in the first person and comparisons that "
+        "bring technical matters close."
+    ),
+    "visual and spatial": (
+        "Explains through pictures, layout and where things stand: the structure that one sees carries the ideas."
+    ),
+    "storytelling": (
+        "Scenes, dialogue and turns of a plot, also where all is fact; ideas come as anecdotes and little stories."
+    ),
+    "journalistic": (
+        "Reports facts and what the writer saw for themselves, even-handed, with a narrator whom one recognises."
+    ),
+    "playful and whimsical": "Imaginative and light-hearted, with turns nobody expects; made to amuse and delight.",
+    "inspirational and uplifting": (
+        "Words that hearten and motivate, and a 'we' that takes the reader along; the writer is a guide at their side."
+    ),
+    "rich descriptions": (
+        "Exact adjectives and concrete details of sound, smell and touch, so that the reader shares what was lived."
+    ),
+    "telegraphic brevity": (
+        "Short, clipped sentences or mere phrases, without the little words such as articles, to say a thing quickly."
+    ),
+}
+
 ASKED_STYLES = tuple(style for style in STYLES if style != REALISM)  # of writers; realism was only rated
 
 RICH, SCHOLARLY = "rich", "scholarly"
@@ -34,7 +82,13 @@ PERSONA_PRESETS = Presets(
         Preset("as_published", "The personas as figure 12 has them.", {"persona_1": SCHOLARLY}),
     ),
 )
-PERSONAS: Mapping[str, tuple[str, str, str]] = {name: (a, b, c) for name, (a, b, c) in WORDS["personas"].items()}
+PERSONAS: Mapping[str, tuple[str, str, str]] = {
+    "0": ("poetic and lyrical", "storytelling", "scholarly-yet-friendly"),
+    "1": ("inspirational and uplifting", "journalistic", "rich descriptions"),
+    "2": ("robotic and emotionless", "telegraphic brevity", "legal precision"),
+    "3": ("step-by-step instructional", "encouraging and supportive", "visual and spatial"),
+    "4": ("playful and whimsical", "rhyming and rhythmic", "sensory-focused"),
+}
 
 
 def personas_by(persona_1: str) -> Mapping[str, tuple[str, str, str]]:
@@ -95,24 +149,6 @@ def names_style(text: str, styles: Iterable[str]) -> bool:
 def _folded(name: str) -> str:
     """Return the words of a name, case-folded, joined by spaces."""
     return " ".join(re.findall(r"\w+", name.casefold().replace("&", " and ")))
-
-
-# roles a judge is told to play, which should not matter (appendix J.4, figures 20 and 21)
-DEFAULT_PERSONAS = ("a human", "a typical person")  # what the others are compared with
-PROTECTED: Mapping[str, Sequence[str]] = WORDS["protected"]
-
-
-def role_of(persona: str, draw: int) -> str:
-    """The system prompt of a draw: the three are dealt out in turn."""
-    return fill(WORDS["roles"][draw % len(WORDS["roles"])], persona=persona)
-
-
-def personas_of(named: Iterable[str], *, protected: bool) -> tuple[str, ...]:
-    """The personas named, each once; with ``protected`` also the paper's, and its two defaults."""
-    names = [check_id(name, param="as") for name in named]
-    if protected:
-        names += [*DEFAULT_PERSONAS, *(persona for group in PROTECTED.values() for persona in group)]
-    return tuple(dict.fromkeys(names))
 
 
 _BY_FOLDED = {_folded(name): name for name in STYLES}
