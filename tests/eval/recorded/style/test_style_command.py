@@ -184,8 +184,7 @@ def test_bad_options(pearl_eval, detected, write_lines, words):
 def test_bad_input_is_one_line(pearl_eval, detected, write_lines):
     path = write_lines([detected(), '{"kind": '])
     run = pearl_eval("style", "--judgements", path, "--json", "-")
-    assert (run.status, run.out) == (2, "")
-    assert run.err.startswith(f"pearl: {path}:2: is not JSON")
+    assert run.refusal.startswith(f"pearl: {path}:2: is not JSON")
 
 
 def test_nothing_could_be_read(pearl_eval, detected, write_lines):
