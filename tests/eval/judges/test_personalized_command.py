@@ -1,4 +1,4 @@
-"""``pearl judge personalized``, its ablation too, through the real command line and SDK; `pearl eval` of its records."""
+"""``pearl judge personalized``, its ablation too, by the real command line and SDK; `pearl eval` of what it records."""
 
 from __future__ import annotations
 
