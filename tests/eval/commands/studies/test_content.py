@@ -115,11 +115,6 @@ def test_bad_input_is_named(content, lines, more, message):
     assert message in run.refusal
 
 
-def test_a_scorer_is_needed(content):
-    run = content(scorer=())
-    assert "give --model or --scorer" in run.refusal
-
-
-def test_a_folder_without_a_reward_model_is_refused(content, tmp_path):
-    run = content("--json", "-", scorer=("--model", tmp_path))
-    assert "is not a reward model" in run.refusal
+def test_a_scorer_is_needed(content, tmp_path):
+    assert "give --model or --scorer" in content(scorer=()).refusal
+    assert "is not a reward model" in content("--json", "-", scorer=("--model", tmp_path)).refusal

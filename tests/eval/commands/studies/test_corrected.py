@@ -249,13 +249,12 @@ def test_judgements_that_cannot_be_used(corrected, judged, more, complaint):
 
 
 def test_a_file_that_is_not_there(pearl_eval):
-    assert pearl_eval("corrected", "--judgements", "j.jsonl").err == (
-        "pearl: j.jsonl: cannot be read: No such file or directory\n"
-    )
+    run = pearl_eval("corrected", "--judgements", "j.jsonl")
+    assert run.refusal == "pearl: j.jsonl: cannot be read: No such file or directory\n"
 
 
 def test_judgements_without_labels_of_their_own(corrected):
-    assert "carry no ground_truth; give --labels" in corrected(labels=None).err
+    assert "carry no ground_truth; give --labels" in corrected(labels=None).refusal
 
 
 def test_every_judges_report_takes_labels(run_pearl, write_lines, judge_endpoint, tmp_path):
