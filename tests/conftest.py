@@ -178,6 +178,13 @@ class Run:
     def json(self) -> Any:
         return json.loads(self.out)
 
+    @property
+    def refusal(self) -> str:
+        """What a command says that was called wrongly: one line, and it gives no result."""
+        assert (self.status, self.out, self.err.count("\n")) == (2, "", 1), self
+        assert self.err.startswith("pearl: ")
+        return self.err
+
 
 @pytest.fixture
 def files_of_at_most() -> Callable[[int], AbstractContextManager[None]]:

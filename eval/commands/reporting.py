@@ -23,15 +23,14 @@ def reporting(
     picture: str = "",
     page: bool = False,
     writes: Sequence[str] = (),
-    unsaid: Sequence[str] = (),
     presets: Presets = NO_CHOICES,
 ) -> Callable[[Callable[..., Report]], Callable[..., None]]:
     """Make a command of a function that returns a report: with ``--json``, with ``--picture`` if its help is given, and
     with ``--report`` if there is a ``page``. A function with a parameter ``picture`` gets its value.
 
     ``words`` name the command in the head of the result, where every option follows: the function's own, then those of
-    its bundles. Options of ``writes`` name more files to write, and are left out there; so are those ``unsaid``, on
-    which no figure depends. All files are checked before the work. The head names every choice of ``presets``.
+    its bundles. Options of ``writes`` name more files to write, and are left out there. All files are checked before
+    the work. The head names every choice of ``presets``.
     """
     outputs = [
         parameter(name, Annotated[kind | None, typer.Option(metavar=metavar, help=text)])
@@ -60,7 +59,7 @@ def reporting(
                 chosen = presets.chosen(given["preset"], given["choose"])
                 held["choose"] = [f"{name}={value}" for name, value in chosen.items()]
             for option, value in _values(parameters, given):
-                if option.name not in ("picture", *writes, *unsaid):
+                if option.name not in ("picture", *writes):
                     arguments |= [flag_of(option, held.get(option.name, value))]
             files.write(report.head or Head.of(*words, **arguments), report)
 

@@ -51,12 +51,10 @@ def shown_report(
     bertscore: BertScore,
     *,
     stances: str | None,
-    seed: int = 0,
 ) -> Json:
     """One retriever's drafts by how many documents were shown, ``written[i]`` with i + 1, and the curve over margins.
 
-    Over the requests that have a draft of each kind; ``seed`` is of the bootstrap. Raises ChatError where no request is
-    left.
+    Over the requests that have a draft of each kind. Raises ChatError where no request is left.
     """
     together = complete(written)
     usable = list(compress(cases, together))
@@ -67,7 +65,7 @@ def shown_report(
     ]
     behind = distances(system, len(written))[together]
     drawn = clusters([case.record for case in usable])
-    bootstrap = Bootstrap(drawn.names, seed=seed)
+    bootstrap = Bootstrap(drawn.names)
 
     def within(margin: float) -> NDArray[np.intp]:
         return np.asarray((np.isfinite(behind) & (behind <= margin)).sum(axis=1))  # (N,)

@@ -59,9 +59,7 @@ def answered(path: Path, users: Sequence[str], most: int) -> list[AnsweredReques
     return requests
 
 
-def manner_pairs(
-    cases: Sequence[AnsweredRequest], drafts: Sequence[str | None], model: str, seed: int = 0
-) -> AnnotatedPairs:
+def manner_pairs(cases: Sequence[AnsweredRequest], drafts: Sequence[str | None], model: str) -> AnnotatedPairs:
     """A pair for each draft: both texts in random order, with an annotator that always prefers the person's own text,
     and one for each user, which votes on the user's pairs alone."""
     pairs = []
@@ -69,7 +67,7 @@ def manner_pairs(
         if draft is None:
             continue
         written, drafted = {"text": case.document.text, "model": case.user}, {"text": draft, "model": model}
-        swapped = coin(seed, case.request, case.document.text, draft)
+        swapped = coin(0, case.request, case.document.text, draft)
         a, b = (drafted, written) if swapped else (written, drafted)
         fields = {
             "id": pair_id(a, b, case.request),
@@ -127,7 +125,7 @@ def answer_of(reply: Reply | Failed) -> WrittenText:
 
 
 def model_pairs(
-    prompts: Sequence[str], answers: Sequence[Sequence[str | None]], models: tuple[str, str], seed: int = 0
+    prompts: Sequence[str], answers: Sequence[Sequence[str | None]], models: tuple[str, str]
 ) -> AnnotatedPairs:
     """A pair for each prompt that both models answered, in random order, with an annotator for each model that always
     prefers its answer."""
@@ -136,7 +134,7 @@ def model_pairs(
         if None in texts:
             continue
         both = [{"text": text, "model": model} for text, model in zip(texts, models, strict=True)]
-        a, b = reversed(both) if coin(seed, prompt, *texts) else both
+        a, b = reversed(both) if coin(0, prompt, *texts) else both
         fields = {"id": pair_id(a, b, prompt), "prompt": prompt, "response_a": a, "response_b": b, "annotations": {}}
         pairs.append(Pair(fields))
     metadata = {

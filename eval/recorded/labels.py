@@ -262,14 +262,14 @@ def check_items(people: PeopleLabels, items: Set[str]) -> None:
         )
 
 
-def own_labels(items: Sequence[JudgedItem], limit: int | None, seed: int = 0) -> PeopleLabels:
+def own_labels(items: Sequence[JudgedItem], limit: int | None) -> PeopleLabels:
     """Take the labels that the judgements carry as ``ground_truth``, or a random sample of them. Raises InputError if
     there are none."""
     right = [(item.id, item.right) for item in items if item.right is not None]
     if not right:
         raise InputError("The judgements carry no ground_truth; give --labels.", param="labels")
     if limit is not None and limit < len(right):
-        chosen = np.random.default_rng(seed).choice(len(right), limit, replace=False)
+        chosen = np.random.default_rng(0).choice(len(right), limit, replace=False)
         right = [right[index] for index in sorted(chosen)]
     return PeopleLabels("ground_truth", {name: (label,) for name, label in right})
 

@@ -200,12 +200,11 @@ def generation_report(
     bertscore: BertScore,
     *,
     stances: str | None,
-    seed: int = 0,
 ) -> dict[str, Any]:
     """All figures as they are written.
 
     ``written[i]`` are the drafts of system i. Only requests count for which every system has one; what failed is
-    counted apart. ``seed`` is of the bootstrap. Raises ChatError where no request is left.
+    counted apart. Raises ChatError where no request is left.
     """
     together = complete(written)
     usable = list(compress(cases, together))
@@ -221,7 +220,7 @@ def generation_report(
         )
         for system, of_system in texts
     }
-    compared = ComparedSystems(tuple(usable), target_metrics.metrics, (*systems, *trivial), seed)
+    compared = ComparedSystems(tuple(usable), target_metrics.metrics, (*systems, *trivial))
     result = compared.table(measured)
     for row, system, drafts in zip(result["models"], systems, written, strict=True):
         row |= counts(drafts)
@@ -241,12 +240,11 @@ class ComparedSystems:
     cases: tuple[Case, ...]
     metrics: tuple[Metric[Measures], ...]
     systems: tuple[System, ...]
-    seed: int
 
     def table(self, measured: Mapping[str, Measures]) -> dict[str, Any]:
         """Counts, a row a system, and the paired differences from the best baseline."""
         drawn = clusters([case.record for case in self.cases])
-        bootstrap = Bootstrap(drawn.names, seed=self.seed)
+        bootstrap = Bootstrap(drawn.names)
         names = [system.name for system in self.systems]
         measures = {name: figures(self.metrics, bootstrap, measured[name]) for name in names}
         baselines = [system.name for system in self.systems if system.kind == BASELINE]
@@ -260,7 +258,7 @@ class ComparedSystems:
 
     def correlations(self, drafts: ScoredDrafts) -> dict[str, Any]:
         """The correlations of one system's s1 with each metric of its drafts."""
-        bootstrap = Bootstrap(clusters([case.record for case in self.cases]).names, seed=self.seed)
+        bootstrap = Bootstrap(clusters([case.record for case in self.cases]).names)
         names = {metric.name for metric in self.metrics}
         return to_json(figures([metric for metric in CORRELATIONS if metric.name in names], bootstrap, drafts))
 

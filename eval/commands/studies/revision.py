@@ -133,10 +133,8 @@ def revision_report(
     bertscore: BertScore,
     *,
     stances: str | None,
-    seed: int = 0,
 ) -> dict[str, Any]:
-    """One retriever's policies, the curve over every theta, and slices. A threshold of None means never; ``seed`` is of
-    the bootstrap.
+    """One retriever's policies, the curve over every theta, and slices. A threshold of None means never.
 
     Where a revision cannot be read the service keeps the draft, and so does this; requests whose draft or revision
     failed otherwise are left out of every policy and counted. Raises ChatError where no request is left.
@@ -153,7 +151,7 @@ def revision_report(
         for texts in (drafts, answers)
     )
     scores = np.array([shown.top.score if shown.top else np.inf for shown in compress(system.shown, together)])
-    pair = RevisedDrafts(tuple(usable), target_metrics.metrics, unrevised, edited, scores, seed)
+    pair = RevisedDrafts(tuple(usable), target_metrics.metrics, unrevised, edited, scores)
     revised = [revision for draft, revision in zip(drafts, revisions, strict=True) if draft.text is not None]
     return {
         "model": system.name,
@@ -180,7 +178,6 @@ class RevisedDrafts:
     drafts: Measures
     revised: Measures
     top_scores: Floats  # s1 of each request, (N,); infinite, and so below no threshold, where nothing is ranked
-    seed: int  # of the bootstrap
 
     def among(self, mask: Mask) -> RevisedDrafts:
         return replace(
@@ -240,7 +237,7 @@ class RevisedDrafts:
         return np.asarray(self.top_scores < (-np.inf if threshold is None else threshold), np.float64)
 
     def _bootstrap(self) -> Bootstrap:
-        return Bootstrap(clusters([case.record for case in self.cases]).names, seed=self.seed)
+        return Bootstrap(clusters([case.record for case in self.cases]).names)
 
     def _figures(self, bootstrap: Bootstrap, share: Floats) -> Figures:
         return figures(self.metrics, bootstrap, mixed(share, self.revised, self.drafts))

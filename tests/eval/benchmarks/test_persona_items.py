@@ -30,10 +30,8 @@ def build(run_pearl, tmp_path) -> Build:
 @pytest.fixture
 def error(run_pearl, tmp_path) -> Callable[..., str]:
     def run(source: str, *options: str) -> str:
-        done = run_pearl("judge", "items", "--from", source, "--data", tmp_path, "--out", tmp_path / "o", *options)
-        assert done.status == 2
-        assert len(done.err.splitlines()) == 1
-        return done.err
+        words = ("--from", source, "--data", tmp_path, "--out", tmp_path / "o", *options)
+        return run_pearl("judge", "items", *words).refusal
 
     return run
 
@@ -146,7 +144,7 @@ def test_a_published_file_is_not_written_over(run_pearl, tmp_path, source, name)
     out.parent.mkdir(exist_ok=True)
     out.write_text("as published")
     done = run_pearl("judge", "items", "--from", source, "--data", tmp_path, "--out", out)
-    assert (done.status, done.err) == (2, f"pearl: --out {out}: is a file that is read; name another one.\n")
+    assert done.refusal == f"pearl: --out {out}: is a file that is read; name another one.\n"
     assert out.read_text() == "as published"
 
 

@@ -84,7 +84,7 @@ def test_published_triplets_are_three_responses(quality_items, tmp_path):
     orders = ((third, second, first), (third, first, second), (second, third, first))
     triplet["annotations"] = [dict(zip(versions, order, strict=True)) for order in orders]
     run = quality_items(lines=[triplet, {**triplet, "annotations": triplet["annotations"][:2]}])
-    assert (run.status, ":2: ranks: has 2 raters, and line 1 has 3." in run.err) == (2, True)
+    assert ":2: ranks: has 2 raters, and line 1 has 3." in run.refusal
     found = quality_items("--preset", "as_published", lines=[triplet]).json
     assert (found["instructions"], found["responses"], found["pairs"]) == (1, 3, 6)
     assert [(row["origin"], row["share"]) for row in found["origins"]] == [("AI-AI", 1)]
@@ -93,7 +93,7 @@ def test_published_triplets_are_three_responses(quality_items, tmp_path):
     assert best == set(texts[1:])  # two of three experts rank the draft last
     del triplet["best_cot"]["candidate"]
     run = quality_items(lines=[triplet])
-    assert (run.status, "best_cot.candidate: is missing" in run.err) == (2, True)
+    assert "best_cot.candidate: is missing" in run.refusal
 
 
 PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "writing-quality" / "WQRM_annotations.json.gz"
@@ -121,6 +121,5 @@ def test_published_annotations_make_pairs_in_both_orders(run_pearl, tmp_path):
 )
 def test_bad_responses_are_named(quality_items, tmp_path, lines, message):
     run = quality_items(lines=lines)
-    assert (run.status, run.out) == (2, "")
-    assert message in run.err
+    assert message in run.refusal
     assert not (tmp_path / "pairs.json").exists()

@@ -210,8 +210,7 @@ def test_examples_stand_before_the_question(judge_quality, judge_endpoint):
 )
 def test_what_cannot_be_asked(judge_quality, more, examples, message):
     run = judge_quality(*more, items=ITEMS[:2], examples=examples)
-    assert (run.status, run.out) == (2, "")
-    assert message in run.err
+    assert message in run.refusal
 
 
 def test_a_change_of_the_prompt_is_seen():

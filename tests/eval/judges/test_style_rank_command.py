@@ -53,7 +53,7 @@ def judged(path):
 
 
 def test_a_ranking(style_rank, judge_endpoint, tmp_path):
-    run = style_rank("--json", "-", "--judgements", tmp_path / "j.jsonl", "PEARL_LLM_PRICES=1,2")
+    run = style_rank("--json", "-", "--judgements", tmp_path / "j.jsonl")
     assert run.status == 0
     found = run.json
     assert (found["scheme"], found["judge"], found["draws"]) == ("ab_style", "mock", 4)
@@ -63,17 +63,6 @@ def test_a_ranking(style_rank, judge_endpoint, tmp_path):
     assert found["prefers_longer"]["value"] == 1
     assert (found["randolph_kappa"]["value"], found["undefined"]) == (1, {})
     assert [part["task"] for part in found["tasks"]] == ["email", "summary", "tweet"]
-    assert found["elicitation"].pop("seconds") > 0
-    assert found["elicitation"] == {
-        "questions": CALLS,
-        "kept_before": 0,
-        "asked": CALLS,
-        "failed": 0,
-        "repeated": 0,
-        "prompt_tokens": CALLS * 100,
-        "completion_tokens": CALLS * 10,
-        "cost": (CALLS * 100 + 2 * CALLS * 10) / 1e6,
-    }
     assert found["command"].startswith("pearl judge style-rank --items ")
     lines = judged(tmp_path / "j.jsonl")
     assert len(lines) == CALLS
@@ -186,16 +175,11 @@ changed = partial(dict, LINES[0])
         ([changed(generator_a=["ours"])], (), ":1: generator_a: "),
         ([LINES[0], changed(task="tweet")], (), ":2: id: 'i0' is on line 1 already"),
         (LINES, ("--scheme", "elo"), "--scheme elo: there are ab_style, ab_helpfulness, rubric_style"),
-        (LINES, ("--choose", "half=both"), "--choose half=both: there are dropped, tie"),
-        (LINES, ("--choose", "style_shown=no"), "--choose style_shown=no: there are definition, name"),
-        (LINES, ("--choose", "even=odd"), "--choose even=odd: there are no_label, cautious"),
     ],
 )
 def test_bad_input_is_named_before_anything_is_asked(style_rank, judge_endpoint, lines, options, complaint):
     run = style_rank("--json", "-", *options, lines=lines)
-    assert (run.status, run.out) == (2, "")
-    assert complaint in run.err
-    assert run.err.count("\n") == 1
+    assert complaint in run.refusal
     assert judge_endpoint.bodies == []
 
 

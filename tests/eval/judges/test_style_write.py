@@ -138,4 +138,4 @@ def test_unknown_personas_and_prompts(write, words):
 @pytest.mark.parametrize("option", ["--labels", "--human"])
 def test_texts_are_held_against_no_labels(write, option):
     run, _ = write(option, "labels.jsonl")
-    assert (run.status, f"No such option: {option}" in run.err) == (2, True)
+    assert f"No such option: {option}" in run.refusal

@@ -65,8 +65,7 @@ def test_labels_that_were_offered(pearl_eval, ratings_file):
 def test_other_columns_are_listed(pearl_eval, ratings_file):
     path = ratings_file("text,who,score\n1,a,3\n")
     run = pearl_eval("agreement", "--ratings", path, "--json", "-")
-    assert (run.status, run.out) == (2, "")
-    assert run.err.startswith(f"pearl: {path}:1: item: there is no such column; the file has text, who, score")
+    assert run.refusal.startswith(f"pearl: {path}:1: item: there is no such column; the file has text, who, score")
 
 
 @pytest.mark.parametrize("option", ["--json", "--report"])

@@ -66,5 +66,4 @@ def test_one_user_or_one_request(pearl_eval, write_lines, tmp_path, lines):
 def test_a_bad_line_is_named(pearl_eval, write_lines):
     path = write_lines([LINES[0], json.dumps(LINES[0])[:-1]])
     run = pearl_eval("calibration", "--gains", path, "--model", "bm25", "--json", "-")
-    assert (run.status, run.out) == (2, "")
-    assert run.err.startswith(f"pearl: {path}:2: is not JSON")
+    assert run.refusal.startswith(f"pearl: {path}:2: is not JSON")

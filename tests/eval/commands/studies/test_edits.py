@@ -115,11 +115,10 @@ def test_training_records_of_the_edits_that_can_be_executed(edits, tmp_path):
 def test_bad_input(edits):
     pair = {"paragraph1": "a", "paragraph2": "b", "reference_preference": "1"}
     run = edits(traces=[pair])
-    assert (run.status, "holds no trace of edits" in run.err) == (2, True)
+    assert "holds no trace of edits" in run.refusal
     without = {"messages": [TRACES[0]["messages"][0], {"role": "assistant", "content": "Part 1: x\nPart 2: y"}]}
     run = edits(traces=[TRACES[0], without])
-    assert run.status == 2
-    assert "traces.jsonl:2: messages: the assistant's message must have Part 1, Part 2 and Part 3." in run.err
+    assert "traces.jsonl:2: messages: the assistant's message must have Part 1, Part 2 and Part 3." in run.refusal
     assert edits("--scorer", "first").status == 2
 
 
@@ -147,4 +146,4 @@ def test_a_reward_model_scores_the_steps(edits, small_reward):
     assert found["scorer"] == str(small_reward)
     assert found["sensitivity"]["n"] == 6
     both = edits("--model", small_reward, "--scorer", "shorter")
-    assert (both.status, "two ways to score" in both.err) == (2, True)
+    assert "two ways to score" in both.refusal

@@ -63,9 +63,7 @@ def test_a_name_is_no_markup(pearl_eval, judged, write_lines, tmp_path):
 def test_bad_input_is_one_line(pearl_eval, write_lines, lines, said):
     path = write_lines(lines)
     run = pearl_eval("personalized", "--records", path, "--json", "-")
-    assert (run.status, run.out) == (2, "")
-    assert run.err.startswith(f"pearl: {path}{said}")
-    assert run.err.count("\n") == 1
+    assert run.refusal.startswith(f"pearl: {path}{said}")
 
 
 @pytest.mark.parametrize(

@@ -94,15 +94,12 @@ def test_tables_for_the_eye(pearl_eval, write_lines):
 )
 def test_unusable_options(pearl_eval, write_lines, words, complaint):
     run = pearl_eval("retrieval", "--gains", write_lines(LINES), *words)
-    assert (run.status, run.out) == (2, "")
-    assert run.err.startswith(f"pearl: {complaint}")
-    assert run.err.count("\n") == 1
+    assert run.refusal.startswith(f"pearl: {complaint}")
 
 
 def test_a_file_that_is_not_there_and_one_that_is_cut(pearl_eval, write_lines, tmp_path):
     run = pearl_eval("retrieval", "--gains", tmp_path / "none.jsonl", "--model", "bm25")
-    assert (run.status, run.out) == (2, "")
-    assert "none.jsonl: cannot be read" in run.err
+    assert "none.jsonl: cannot be read" in run.refusal
     path = write_lines(LINES * 50, "g.jsonl.gz")
     path.write_bytes(path.read_bytes()[:-20])
     assert "g.jsonl.gz: cannot be read" in pearl_eval("retrieval", "--gains", path, "--model", "bm25").err

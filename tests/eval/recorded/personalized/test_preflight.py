@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -32,37 +33,8 @@ def test_sound_records_have_no_finding(judged, findings):
     assert findings(judged(60)) == {}
 
 
-def test_records_without_prompts_neither(judged, findings):
-    lines = judged(60)
-    for line in lines:
-        del line["prompt"]
-    assert findings(lines) == {}
-
-
 def test_records_of_nothing_but_answers(findings):
     assert findings([{"ground_truth": "AB"[index % 2], "answer": "A"} for index in range(20)]) == {}
-
-
-def test_constant_distractor(judged, findings):
-    lines = judged(20)
-    for line in lines[3:]:
-        show(line, wrong="One and the same text.")
-    found = findings(lines)
-    assert found["constant_distractor"] == tuple(range(4, 21))
-    assert "duplicate_distractor" not in found
-
-
-def test_duplicate_distractor(judged, findings):
-    lines = judged(20)
-    show(lines[4], wrong="The  same text.")
-    show(lines[9], wrong="the same TEXT.")
-    assert findings(lines) == {"duplicate_distractor": (5, 10)}
-
-
-def test_distractor_equals_target(judged, findings):
-    lines = judged(20)
-    show(lines[7], right="Alike.", wrong="Alike. ")
-    assert findings(lines)["distractor_equals_target"] == (8,)
 
 
 def test_distractor_by_the_user(judged, findings):
@@ -74,9 +46,130 @@ def test_distractor_by_the_user(judged, findings):
     assert findings(lines) == {"distractor_by_the_user": (6,)}
 
 
+def test_constant_distractor(judged, findings):
+    lines = judged(20)
+    for line in lines[3:]:
+        show(line, wrong="One and the same text.")
+    found = findings(lines)
+    assert found["constant_distractor"] == tuple(range(4, 21))
+    assert "duplicate_distractor" not in found
+
+
 def neighbours(lines: list[dict[str, Any]]) -> None:
     for index, line in enumerate(lines):
         line |= {f"similar_{name}": f"{name} {index}" for name in ("persona", "question", "response")}
+
+
+def change(line: dict[str, Any], **fields: Any) -> None:
+    line |= fields
+
+
+def turned(line: dict[str, Any]) -> str:
+    """The other answer than the right one."""
+    return "AB"["BA".index(line["ground_truth"])]
+
+
+ALL = tuple(range(1, 41))
+PLANTED: dict[str, tuple[Callable[[list[dict[str, Any]]], object], dict[str, tuple[int, ...]]]] = {
+    "no prompts": (lambda lines: [line.pop("prompt") for line in lines], {}),
+    "no personas": (
+        lambda lines: [
+            change(line, prompt="Say [[A]] or [[B]] and your certainty.\n[Answer]\n[[", user_info="") for line in lines
+        ],
+        {},
+    ),
+    "a distractor twice": (
+        lambda lines: (show(lines[4], wrong="The  same text."), show(lines[9], wrong="the same TEXT.")),
+        {"duplicate_distractor": (5, 10)},
+    ),
+    "both alike": (
+        lambda lines: show(lines[7], right="Alike.", wrong="Alike. "),
+        {"distractor_equals_target": (8,), "distractor_by_the_user": (8,)},
+    ),
+    "the persona as its neighbour": (
+        lambda lines: (neighbours(lines), change(lines[3], similar_persona=lines[3]["user_info"])),
+        {"distractor_by_the_user": (4,)},
+    ),
+    "another persona": (
+        lambda lines: change(lines[2], user_info="The person is nobody."),
+        {"stale_persona": (3,)},
+    ),
+    "no persona": (lambda lines: show(lines[6], persona=""), {"persona_without_fields": (7,)}),
+    "a persona of signs": (lambda lines: show(lines[6], persona=" . "), {"persona_without_fields": (7,)}),
+    "a gap": (
+        lambda lines: show(lines[6], persona="The person is nan years old and lives in Bonn."),
+        {"persona_with_gaps": (7,)},
+    ),
+    "a gap at the end": (
+        lambda lines: show(lines[6], persona="The person's income is None."),
+        {"persona_with_gaps": (7,)},
+    ),
+    "an empty text": (lambda lines: change(lines[0], asst_A=" "), {"empty_text": (1,)}),
+    "a third answer": (
+        lambda lines: change(lines[3], ground_truth="C"),
+        {"gold_not_offered": (4,), "acc_contradicts_gold": (4,)},
+    ),
+    "another acc": (lambda lines: change(lines[2], acc=not lines[2]["acc"]), {"acc_contradicts_gold": (3,)}),
+    "texts turned round": (
+        lambda lines: change(lines[8], asst_A=lines[8]["asst_B"], asst_B=lines[8]["asst_A"]),
+        {"texts_contradict_prompt": (9,)},
+    ),
+    "two right answers": (
+        lambda lines: lines.append(lines[4] | {"ground_truth": turned(lines[4]), "acc": False, "answer": "["}),
+        {"gold_contradicts_gold": (5, 41), "duplicate_record": (5, 41), "distractor_by_the_user": (5, 41)},
+    ),
+    "a target of two": (
+        lambda lines: [show(line, right="What two people wrote.") for line in lines[3:5]],
+        {"target_claimed_twice": (4, 5)},
+    ),
+    "an id twice": (
+        lambda lines: [change(line, id=4 if place == 9 else place) for place, line in enumerate(lines)],
+        {"duplicate_id": (5, 10)},
+    ),
+    "a record twice": (
+        lambda lines: lines.append(lines[2]),
+        {"duplicate_record": (3, 41), "duplicate_distractor": (3, 41)},
+    ),
+    "the target in an article": (
+        lambda lines: change(lines[1], article=f"Before: {lines[1]['asst_' + lines[1]['ground_truth']].upper()}"),
+        {"target_leaked": (2,)},
+    ),
+    "the persona in the right text": (
+        lambda lines: (
+            show(lines[1], right="We in Bergen like it."),
+            show(lines[2], right="We in Graz", wrong="We in Graz too"),
+        ),
+        {"persona_leaked": (2,)},
+    ),
+    "the shorter is right": (
+        lambda lines: [show(line, right=f"Short {place}") for place, line in enumerate(lines)],
+        {"length_tells_gold": ALL},
+    ),
+    "certainties off the scale": (
+        lambda lines: (change(lines[1], certainty="0"), change(lines[2], certainty=150)),
+        {"certainty_off_scale": (2, 3)},
+    ),
+    "another prompt": (
+        lambda lines: change(lines[5], prompt=lines[5]["prompt"].replace("[[B]],", "[[B]], or [[C]],")),
+        {"mixed_prompts": (6,)},
+    ),
+}
+
+
+@pytest.mark.parametrize("gold", ["A", "B"])
+def test_unbalanced_gold(judged, findings, gold):
+    lines = judged(40)
+    for line in lines[:36]:
+        line["ground_truth"] = gold
+    del lines[36:]
+    assert findings(lines)["unbalanced_gold"] == tuple(range(1, 37))
+
+
+@pytest.mark.parametrize(("plant", "found"), PLANTED.values(), ids=PLANTED)
+def test_what_is_planted_is_found_and_nothing_else(judged, findings, plant, found):
+    lines = judged(40)
+    plant(lines)
+    assert findings(lines) == found
 
 
 def test_stale_neighbour(judged, findings):
@@ -86,13 +179,6 @@ def test_stale_neighbour(judged, findings):
     for line in lines[11:15]:
         line |= {name: lines[10][name] for name in line if name.startswith("similar_")}
     assert findings(lines) == {"stale_neighbour": (12, 13, 14, 15)}
-
-
-def test_a_neighbour_that_is_the_persona_itself(judged, findings):
-    lines = judged(20)
-    neighbours(lines)
-    lines[3]["similar_persona"] = lines[3]["user_info"]
-    assert findings(lines) == {"distractor_by_the_user": (4,)}
 
 
 def test_what_a_loop_left_behind(judged, findings):
@@ -109,120 +195,6 @@ def test_what_a_loop_left_behind(judged, findings):
     assert found["stale_persona"] == tuple(line for line in range(1, 21) if line % 5)
     assert found["distractor_by_the_user"] == (5, 10, 15, 20)
     assert len(found["frequency_tells_gold"]) == 19
-
-
-def test_a_persona_that_is_not_the_one_shown(judged, findings):
-    lines = judged(20)
-    lines[2]["user_info"] = "The person is nobody."
-    assert findings(lines) == {"stale_persona": (3,)}
-
-
-@pytest.mark.parametrize("persona", ["", " . "])
-def test_persona_without_fields(judged, findings, persona):
-    lines = judged(20)
-    show(lines[6], persona=persona)
-    assert findings(lines)["persona_without_fields"] == (7,)
-
-
-@pytest.mark.parametrize("persona", ["The person is nan years old and lives in Bonn.", "The person's income is None."])
-def test_persona_with_gaps(judged, findings, persona):
-    lines = judged(20)
-    show(lines[6], persona=persona)
-    assert findings(lines) == {"persona_with_gaps": (7,)}
-
-
-def test_without_personas_their_checks_do_not_run(judged, findings):
-    lines = judged(20, prompt="Say [[A]] or [[B]] and your certainty.\n[Answer]\n[[", user_info="")
-    assert findings(lines) == {}
-
-
-def test_empty_text(judged, findings):
-    lines = judged(20)
-    lines[0]["asst_A"] = " "
-    assert "empty_text" in findings(lines)
-
-
-@pytest.mark.parametrize("gold", ["A", "B"])
-def test_unbalanced_gold(judged, findings, gold):
-    lines = judged(40)
-    for line in lines[:36]:
-        line["ground_truth"] = gold
-    del lines[36:]
-    assert findings(lines)["unbalanced_gold"] == tuple(range(1, 37))
-
-
-def test_gold_not_offered(judged, findings):
-    lines = judged(40)
-    lines[3]["ground_truth"] = "C"
-    assert findings(lines)["gold_not_offered"] == (4,)
-
-
-def test_acc_contradicts_gold(judged, findings):
-    lines = judged(20)
-    lines[2]["acc"] = not lines[2]["acc"]
-    assert findings(lines) == {"acc_contradicts_gold": (3,)}
-
-
-def test_texts_contradict_prompt(judged, findings):
-    lines = judged(20)
-    lines[8]["asst_A"], lines[8]["asst_B"] = lines[8]["asst_B"], lines[8]["asst_A"]
-    assert findings(lines)["texts_contradict_prompt"] == (9,)
-
-
-def test_gold_contradicts_gold(judged, findings):
-    lines = judged(20)
-    lines.append(lines[4] | {"ground_truth": "AB"["BA".index(lines[4]["ground_truth"])], "acc": False, "answer": "["})
-    assert findings(lines)["gold_contradicts_gold"] == (5, 21)
-
-
-def test_target_claimed_twice(judged, findings):
-    lines = judged(20)
-    for line in lines[3:5]:
-        show(line, right="What two people wrote.")
-    assert findings(lines)["target_claimed_twice"] == (4, 5)
-
-
-def test_duplicate_ids(judged, findings):
-    lines = [line | {"id": index} for index, line in enumerate(judged(20))]
-    lines[9]["id"] = lines[4]["id"]
-    assert findings(lines) == {"duplicate_id": (5, 10)}
-
-
-def test_duplicate_record(judged, findings):
-    lines = judged(20)
-    assert findings([*lines, lines[2]])["duplicate_record"] == (3, 21)
-
-
-def test_target_leaked(judged, findings):
-    lines = judged(20)
-    lines[1]["article"] = f"Before: {lines[1]['asst_' + lines[1]['ground_truth']].upper()}"
-    assert findings(lines) == {"target_leaked": (2,)}
-
-
-def test_persona_leaked(judged, findings):
-    lines = judged(20)
-    show(lines[1], right="We in Bergen like it.")
-    show(lines[2], right="We in Graz", wrong="We in Graz too")
-    assert findings(lines) == {"persona_leaked": (2,)}
-
-
-def test_length_tells_gold(judged, findings):
-    lines = judged(40)
-    for index, line in enumerate(lines):
-        show(line, right=f"Short {index}")
-    assert findings(lines)["length_tells_gold"] == tuple(range(1, 41))
-
-
-def test_certainty_off_scale(judged, findings):
-    lines = judged(20)
-    lines[1]["certainty"], lines[2]["certainty"] = "0", 150
-    assert findings(lines) == {"certainty_off_scale": (2, 3)}
-
-
-def test_mixed_prompts(judged, findings):
-    lines = judged(20)
-    lines[5]["prompt"] = lines[5]["prompt"].replace("[[B]],", "[[B]], or [[C]],")
-    assert findings(lines) == {"mixed_prompts": (6,)}
 
 
 def test_a_finding_says_which_how_many_and_what(judged, write_lines):
