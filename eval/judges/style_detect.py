@@ -26,8 +26,17 @@ from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRoun
 from eval.recorded.style.choices import CAUTIOUS, DEFINITION, EVEN, NAME, NO_LABEL, STYLE_SHOWN
 from eval.recorded.style.labels import ABSENT, PRESENT, majority
 from eval.recorded.style.lines import REFLECTED
-from eval.recorded.style.roles import personas_of, role_of
-from eval.recorded.style.styles import ASKED_STYLES, STYLES, TASKS, check_style, check_task, names_style, style_named
+from eval.recorded.style.styles import (
+    ASKED_STYLES,
+    STYLES,
+    TASKS,
+    check_style,
+    check_task,
+    names_style,
+    personas_of,
+    role_of,
+    style_named,
+)
 from eval.report.checks import BROKEN, NOTE, Check, conflict_check, item_check, repeat_check
 from eval.report.tables import Columns, Json, Table, checks_table, counts_cell, kappa_cell, shown
 from eval.stats.agreement import self_consistency

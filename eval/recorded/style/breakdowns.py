@@ -16,7 +16,7 @@ from eval.recorded.style.counts import UNDEFINED, Columns, Sums, mean_of, standa
 from eval.recorded.style.judged import JudgedUnit
 from eval.recorded.style.labels import PRESENT, TIE
 from eval.recorded.style.lines import REFLECTED
-from eval.recorded.style.roles import DEFAULT_PERSONAS, PROTECTED
+from eval.recorded.style.styles import DEFAULT_PERSONAS, PROTECTED
 from eval.stats.proportions import ratio
 from pearl.stats.bootstrap import Estimate, Floats
 

@@ -10,8 +10,7 @@ from eval.judges.judge import Trial
 from eval.judges.style_detect import LABELS, PRESETS, SCHEMES, DetectOptions, StyleItem, ask, label_of
 from eval.recorded.style.choices import CAUTIOUS, NO_LABEL
 from eval.recorded.style.labels import LEVELS, majority
-from eval.recorded.style.roles import PROTECTED, role_of
-from eval.recorded.style.styles import PERSONAS, REALISM, STYLES, TASKS, style_named
+from eval.recorded.style.styles import PERSONAS, PROTECTED, REALISM, STYLES, TASKS, role_of, style_named
 
 
 def test_fifteen_styles_each_in_one_persona():
