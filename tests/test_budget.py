@@ -26,8 +26,8 @@ MOST = {
         "lines of eval": 22_685,
     },
     "lines beside the packages": {
-        "lines of docs/*.py and benchmarks": 3_074,
-        "lines of tests": 71_447,
+        "lines of docs/*.py and benchmarks": 3_065,
+        "lines of tests": 71_448,
     },
     "modules": {"modules": 498},
     "short modules": {"modules under 60 lines": 41},

@@ -28,7 +28,7 @@ from rouge_score import rouge_scorer
 from pearl.answers.marks import CLOSING
 from pearl.cli.options import write_json
 from pearl.history.partition import DEV, SPLITS, TRAIN, split_of
-from pearl.records import Document, Edges
+from pearl.records import Document, Draft, Edges, Variant
 from pearl.settings import EMBEDDED, load_settings
 from pearl.stats.bootstrap import Bootstrap
 from service.drafting import drafter
@@ -123,24 +123,12 @@ async def draft(services: Services, user: users.User, case: Case, arm: str) -> d
     )
     async with aclosing(services.drafter.draft(user, job)) as events:
         (made,) = [event.draft async for event in events if isinstance(event, drafter.Finished)]
-    rouge = rouge_scorer.RougeScorer(["rouge1", "rougeL"]).score(target.text, made.text)
-    found = [claim.kind for claim in made.claims]
-    said = set(runs(target.request or ""))
-    own = [run for run in runs(made.text) if run not in said]
-    shown = {run for text in services.drafter.best for run in runs(text)}
     edges = made.edges or Edges()
     known = [edge for edge in (edges.greeting, edges.opening, edges.sign_off, edges.name) if edge]
     always = [edge.text in made.text for edge in known if edge.share.value >= ALWAYS]
     return {
         "arm": arm,
-        "kind": kind,
-        "user": user.name,
-        "id": target.id,
-        "rouge1": rouge["rouge1"].fmeasure,
-        "rougeL": rouge["rougeL"].fmeasure,
-        "likeness": made.likeness,
-        "claims": {name: found.count(name) for name in set(found)},
-        "copied": sum(run in shown for run in own) / max(1, len(own)),
+        **compared(made, case, services.drafter.best),
         "read": made.usage.prompt_tokens,
         "wrote": made.usage.completion_tokens,
         "edges": [sum(always), len(always)],
@@ -148,9 +136,29 @@ async def draft(services: Services, user: users.User, case: Case, arm: str) -> d
     }
 
 
-def runs(text: str) -> list[tuple[str, ...]]:
+def compared(made: Draft | Variant, case: Case, best: Sequence[str]) -> dict[str, Any]:
+    """What a draft says of itself beside the text that the person wrote; it may copy from the ``best`` texts."""
+    kind, _, user, _, target = case
+    rouge = rouge_scorer.RougeScorer(["rouge1", "rougeL"]).score(target.text, made.text)
+    found = [claim.kind for claim in made.claims]
+    said = set(runs(target.request or ""))
+    own = [run for run in runs(made.text) if run not in said]
+    there = {run for text in best for run in runs(text)}
+    return {
+        "kind": kind,
+        "user": user,
+        "id": target.id,
+        "rouge1": rouge["rouge1"].fmeasure,
+        "rougeL": rouge["rougeL"].fmeasure,
+        "likeness": made.likeness,
+        "claims": {name: found.count(name) for name in set(found)},
+        "copied": sum(run in there for run in own) / max(1, len(own)),
+    }
+
+
+def runs(text: str, length: int = RUN) -> list[tuple[str, ...]]:
     words = regex.findall(r"\w+", text.lower())
-    return [tuple(words[start : start + RUN]) for start in range(len(words) - RUN + 1)]
+    return [tuple(words[start : start + length]) for start in range(len(words) - length + 1)]
 
 
 async def run(data: Path, work: Path, model: str, measured: bool) -> list[dict[str, Any]]:

@@ -24,9 +24,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import regex
 import shown
-from rouge_score import rouge_scorer
 from sklearn.linear_model import LogisticRegression
 
 from pearl.answers.marks import CLOSING
@@ -51,36 +49,21 @@ async def drafts(services: Services, user: users.User, case: shown.Case) -> list
     async with aclosing(services.drafter.draft(user, job)) as events:
         (made,) = [event.draft async for event in events if isinstance(event, drafter.Finished)]
     usual = median(len(text.text.split()) for text in texts)
-    said = set(shown.runs(target.request or ""))
-    there = {run for text in services.drafter.best for run in shown.runs(text)}
+    asked = set(shown.runs(target.request or "", 3))
     rows = []
     for variant in made.variants:
-        rouge = rouge_scorer.RougeScorer(["rouge1", "rougeL"]).score(target.text, variant.text)
-        own = [run for run in shown.runs(variant.text) if run not in said]
-        found = [claim.kind for claim in variant.claims]
+        row = shown.compared(variant, case, services.drafter.best)
         rows.append(
-            {
-                "kind": kind,
-                "user": user.name,
-                "id": target.id,
-                "text": variant.text,
-                "request": target.request,
-                "rouge": (rouge["rouge1"].fmeasure + rouge["rougeL"].fmeasure) / 2,
-                "likeness": variant.likeness or 0.0,
-                "carried_over": found.count("carried_over"),
-                "unsupported": found.count("unsupported"),
-                "copied": sum(run in there for run in own) / max(1, len(own)),
-                "told": told(target.request or "", variant.text),
+            row
+            | {name: row["claims"].get(name, 0) for name in shown.CLAIMS}
+            | {
+                "rouge": (row["rouge1"] + row["rougeL"]) / 2,
+                "likeness": row["likeness"] or 0.0,
+                "told": len(asked & set(shown.runs(variant.text, 3))) / max(1, len(asked)),
                 "length": abs(math.log(max(1, len(variant.text.split())) / usual)),
             }
         )
     return rows
-
-
-def told(request: str, text: str) -> float:
-    asked, said = (regex.findall(r"\w+", part.lower()) for part in (request, text))
-    runs = set(zip(asked, asked[1:], asked[2:], strict=False))
-    return len(runs & set(zip(said, said[1:], said[2:], strict=False))) / max(1, len(runs))
 
 
 async def run(data: Path, work: Path, model: str) -> list[list[dict[str, Any]]]:

@@ -514,9 +514,10 @@ class Drafter:
         finish_reason = None
         with clock.stage("generate_ms"):
             for attempt in range(ATTEMPTS):
+                if attempt == 1:
+                    prompt = await in_thread(second_prompt, inputs, self.model, job.decoding.max_tokens)
                 if attempt:  # by chance: where an author's text has begun, the likeliest answer may be nothing
                     job = replace(job, decoding=Variation(attempt).decoding(job.decoding))
-                    prompt = await in_thread(second_prompt, inputs, self.model, job.decoding.max_tokens)
                     reading.begin_again(prompt)
                 async with aclosing(self._read(prompt, job, reading)) as chunks:
                     async for chunk in chunks:
@@ -524,15 +525,14 @@ class Drafter:
                         yield chunk
                 if reading.written or finish_reason == "length":
                     break
-        begun = reading.written
-        if not begun and finish_reason == "length":
+        if not reading.written and finish_reason == "length":
             raise InputError(
                 f"The model used up {counted(job.decoding.max_tokens, 'token')} before the text began; raise "
                 f"{job.limit}, or PEARL_MAX_DRAFT_TOKENS where a request names none.",
                 param=job.limit,
                 code="max_tokens_too_small",
             )
-        if not begun:
+        if not reading.written:
             raise ChatRefused(f"The model '{self.model.name}' answered nothing; rephrase the request.")
 
     async def _read(self, prompt: Prompt, job: DraftJob, reading: Reading) -> AsyncGenerator[Chunk, None]:

@@ -203,15 +203,14 @@ class Beginning:
 
 
 class Courtesies:
-    """Leaves out the sentences that begin with one of these phrases; ``cut`` counts them. As many
-    lines end where one stood as before it or behind it."""
+    """Leaves out the sentences that begin with one of these phrases; ``cut`` counts them. As many lines end where one
+    stood as before it or behind it."""
 
     def __init__(self, phrases: regex.Pattern[str] | None) -> None:
         self._phrases = phrases
-        self._held = ""  # from the beginning of a sentence on, or what may end one
-        self._within = False  # a sentence that stays has begun
-        self._mark = ""  # what was given of it last
-        self._before = self._gap = ""  # blanks before what was left out, and behind it
+        self._held = ""  # a sentence with the blanks before it until it is known, or blanks that may end one
+        self._mark = ""  # the last character given of a sentence that goes on; none where a sentence begins
+        self._before = ""  # the widest blanks around what was left out last
         self._left_out: str | None = ""  # None as soon as a sentence stays
         self.cut = 0
 
@@ -221,28 +220,29 @@ class Courtesies:
         self._held += text
         certain = ""
         while self._held:
-            if not self._within:
-                blanks = len(self._held) - len(self._held.lstrip())
-                self._gap, self._held = self._gap + self._held[:blanks], self._held[blanks:]
-            met = SENTENCE_END.search(self._mark + self._held, len(self._mark))
+            begins = not self._mark
+            blanks = len(self._held) - len(self._held.lstrip()) if begins else 0
+            met = SENTENCE_END.search(self._mark + self._held, len(self._mark) + blanks)
             end = met.end() - len(self._mark) if met else len(self._held) if last else None
-            if not self._within:
-                courtesy = self._phrases.match(self._held, partial=not last)
+            if begins:
+                if blanks == len(self._held):
+                    break
+                courtesy = self._phrases.match(self._held, blanks, partial=not last)
                 if courtesy and not last and (courtesy.partial or end is None):
                     break
-                before, gap, self._gap = max(self._before, self._gap, key=_width), self._gap, ""
+                before = max(self._before, self._held[:blanks], key=_width)
                 if courtesy:
                     self.cut += 1
-                    self._left_out = None if self._left_out is None else self._left_out + gap + self._held[:end]
+                    self._left_out = None if self._left_out is None else self._left_out + self._held[:end]
                     self._before, self._held = before, self._held[end:]
                     continue
                 certain, self._before, self._left_out = certain + before, "", None
-            self._within = end is None
             stop = len(self._held.rstrip()) if end is None else end
-            certain, self._held = certain + self._held[:stop], self._held[stop:]
-            self._mark = certain[-1:] or self._mark if self._within else ""
-            if self._within:
+            certain, self._held = certain + self._held[blanks:stop], self._held[stop:]
+            if end is None:
+                self._mark = certain[-1:] or self._mark
                 break
+            self._mark = ""
         if last and self._left_out:  # it was all there is
             self.cut = 0
             return self._left_out

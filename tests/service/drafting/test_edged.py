@@ -62,6 +62,7 @@ def framed(frame: Frame, answer: str, size: int) -> tuple[str, list[str]]:
         ("it holds [number] bikes, [Recipient's Name].", "it holds … bikes, Mr Pellow.", ["placeholders"]),
         ("it is mine ([Your Name]), [see](http://a.example), a[0] <b>", None, ["placeholders"]),
         ("1) one\n2) two", "1) one\n2) two", []),
+        ("Feel free to ask.\n", "Feel free to ask.", []),
     ],
 )
 def test_the_persons_edges_stand_there_once(answer, between, notes, size):
