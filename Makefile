@@ -44,7 +44,7 @@ test-all: setup ## run the slow tests too, and those that start Chromium, Doveco
 
 endure: setup ## run the long forms of the tests that docs/reliability.md names: an hour
 	PEARL_ENDURE=1 $(BIN)/python -m pytest tests/service/test_tenants.py tests/service/test_stateful.py tests/service/test_faults.py \
-		tests/service/test_many_clients.py tests/service/test_servers.py tests/service/api/test_kills.py \
+		tests/service/test_many_clients.py tests/service/test_servers.py tests/service/http/api/test_kills.py \
 		tests/service/commands/test_backup.py $(ARGS)
 
 lint: setup ## check style and formatting

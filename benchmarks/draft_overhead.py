@@ -25,8 +25,8 @@ from benchmarks.corpus import OneUser, find_corpus, one_user
 from benchmarks.figures import Figure, Measured, over_repetitions, percentile
 from benchmarks.mock_llm import WORDS
 from benchmarks.processes import House, get_json, served
-from pearl.chat.base import Decoding, Message, complete
-from pearl.chat.endpoint import EndpointChatModel
+from pearl.models.chat.base import Decoding, Message, complete
+from pearl.models.chat.endpoint import EndpointChatModel
 
 TITLE = "What a draft costs besides the LLM"
 HISTORY = 590  # documents

@@ -107,7 +107,7 @@ class Retrieval:
     threshold: float | None = None  # theta; None until one is trained
     below_threshold: bool = False  # False without a threshold
     notes: tuple[Note, ...] = ()
-    form: str | None = None  # how the model was shown them (pearl/prompts.py); None if no prompt was made
+    form: str | None = None  # how the model was shown them (pearl/models/prompts.py); None if no prompt was made
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class Editing:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement or a gap of a draft for which its request does not account (``pearl.claims``)."""
+    """A statement or a gap of a draft for which its request does not account (``pearl.style.claims``)."""
 
     kind: str  # "carried_over", "unsupported", "dropped", "commitment", "stronger" or "weaker"
     text: str

@@ -29,11 +29,11 @@ from pydantic_settings import (
 )
 
 from pearl.errors import InputError
+from pearl.models.runtime.ray_workers import Cluster
+from pearl.models.weights.table import in_table
 from pearl.records import Prices
-from pearl.runtime.ray_workers import Cluster
 from pearl.text.shown_urls import without_secrets
 from pearl.theta import read_theta
-from pearl.weights.table import in_table
 
 AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE = "auto", "embedded", "openai"
 
@@ -42,14 +42,14 @@ class Engine(NamedTuple):
     """A way to run a chat model that can be asked for by name."""
 
     summary: str  # a noun phrase for help and settings
-    maker: str  # module:function, imported when a model is made (pearl.chat.choose)
+    maker: str  # module:function, imported when a model is made (pearl.models.chat.choose)
 
 
 ENGINES = {
     EMBEDDED_ENGINE: Engine(
-        "this machine: PEARL's default, or what PEARL_LLM_MODEL names", "pearl.chat.choose:embedded"
+        "this machine: PEARL's default, or what PEARL_LLM_MODEL names", "pearl.models.chat.choose:embedded"
     ),
-    ENDPOINT_ENGINE: Engine("any OpenAI-compatible endpoint", "pearl.chat.choose:endpoint"),
+    ENDPOINT_ENGINE: Engine("any OpenAI-compatible endpoint", "pearl.models.chat.choose:endpoint"),
 }
 NO_ENGINE = "transformers"  # was one
 SERVED_INSTEAD = "went: serve the folder with `transformers serve`, and name that address in PEARL_LLM_BASE_URL"
@@ -337,7 +337,7 @@ class Settings(BaseSettings):
 
     @property
     def llm_max_retries(self) -> int:
-        """Times to repeat a failed call; 0 where :mod:`pearl.asking.patience` repeats it."""
+        """Times to repeat a failed call; 0 where :mod:`pearl.models.asking.patience` repeats it."""
         return self._llm_max_retries
 
     @property

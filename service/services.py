@@ -14,20 +14,20 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from pearl.chat.base import ChatModel
-from pearl.chat.choose import make_chat_model, writes_here
-from pearl.claims import languages as spoken
-from pearl.claims.claims import Sample
-from pearl.claims.known_text import forget_samples
 from pearl.clock import Clock
-from pearl.editing.best_of import Rewards
 from pearl.errors import InputError, NotFound, PearlError, StoreError
-from pearl.manner.edges import forget_parts
-from pearl.prompts import first_message
+from pearl.models.chat.base import ChatModel
+from pearl.models.chat.choose import make_chat_model, writes_here
+from pearl.models.prompts import first_message
 from pearl.records import Claim
 from pearl.settings import Settings
-from pearl.templates import DEFAULT_TEMPLATE, load_template
+from pearl.style.claims import languages as spoken
+from pearl.style.claims.claims import Sample
+from pearl.style.claims.known_text import forget_samples
+from pearl.style.editing.best_of import Rewards
+from pearl.style.manner.edges import forget_parts
 from pearl.text import language
+from pearl.text.templates import DEFAULT_TEMPLATE, load_template
 from pearl.theta import read_theta
 from retriever.base import Retriever
 from retriever.models.encoder import Encoder, ReadingEncoder, SentenceEncoder

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Sequence
 
-from pearl.chat.base import Chunk, Decoding, Message, PromptRead
 from pearl.errors import ChatError
+from pearl.models.chat.base import Chunk, Decoding, Message, PromptRead
 from pearl.records import Usage
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pearl.chat.base import Message
-from pearl.chat.gguf_chat import GgufChatModel
+from pearl.models.chat.base import Message
+from pearl.models.chat.gguf_chat import GgufChatModel
 
 
 def read_back(model: GgufChatModel, messages: list[Message]) -> str:

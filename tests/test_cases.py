@@ -17,8 +17,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from pearl.settings import load_settings
-from service.app import create_app
 from service.hook.message import UNATTENDED, is_unwanted
+from service.http.app import create_app
 from tests.dovecot import Ann, mail_server
 from tests.fake_chat import FakeChatModel
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from pearl.cli.options import write_json
-from service.api.draft_form import NoteOut
+from service.http.api.draft_form import NoteOut
 
 ROOT = Path(__file__).parents[1]
 

@@ -7,7 +7,7 @@ import os
 import zipfile
 from pathlib import Path
 
-from pearl.weights.table import Weights, WheelPart
+from pearl.models.weights.table import Weights, WheelPart
 
 NAME = "Tiny-1M-Instruct"
 PARTS = [b"GGUF" + os.urandom(30_000), os.urandom(30_004), os.urandom(30_004)]

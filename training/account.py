@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
-from pearl.history.partition import DEV, partition, users_of
 from pearl.records import Request
+from pearl.text.history.partition import DEV, partition, users_of
 from retriever.base import content, order, relatedness_of
 from retriever.calibrated.artifact import Artifact
 from retriever.calibrated.head import Cascade, Floats

@@ -21,9 +21,9 @@ from pydantic import Field
 
 from pearl import __version__
 from pearl.errors import InputError
-from pearl.history.files import parse_numbered_lines
 from pearl.settings import EMBEDDED
 from pearl.text.fences import without_role_tokens
+from pearl.text.history.files import parse_numbered_lines
 from retriever.models.files import file_digest, model_fingerprint, system_errors
 from training.config import Positive, Seed, Whole, choice
 from training.files import last_checkpoint
@@ -91,7 +91,7 @@ def load_base(name: str, *, four_bit: bool = False) -> tuple[Any, Any]:
             param="base",
         )
     if name == EMBEDDED:
-        from pearl.weights.table import embedded_model_file
+        from pearl.models.weights.table import embedded_model_file
         from retriever.models.load_auxiliary import load_smollm2
 
         model, tokenizer = load_smollm2(embedded_model_file(), torch.float32)

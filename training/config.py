@@ -19,8 +19,8 @@ from typer import Option
 
 from pearl.cli.options import named_values
 from pearl.errors import InputError
-from pearl.history.partition import LATEST, ROLLING
 from pearl.settings import EMBEDDED, MPNET
+from pearl.text.history.partition import LATEST, ROLLING
 
 CORRECTED, AS_PUBLISHED = PRESETS = ("corrected", "as_published")
 SEARCH = "search"  # chosen on dev

@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 
 from pearl.cli.options import check_unread
 from pearl.errors import InputError
-from pearl.files.whole import replaced_file
+from pearl.text.files.whole import replaced_file
 from retriever.calibrated.artifact import MANIFEST
 
 RETRIEVER = "retriever"  # the kind of an artifact whose manifest names none

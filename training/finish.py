@@ -14,9 +14,9 @@ from rich.console import Console
 from pearl.cli.main import run
 from pearl.clock import Budget
 from pearl.errors import PearlError
-from pearl.history.partition import DEV, TEST
 from pearl.settings import settings_with
-from pearl.templates import template_names
+from pearl.text.history.partition import DEV, TEST
+from pearl.text.templates import template_names
 from retriever.calibrated.artifact import Artifact, load_artifact, read_manifest, read_whole, write_manifest
 from training.choose.operating_point import MACRO_F1, set_margin, set_threshold
 from training.data.histories import corpus_name

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from pearl.clock import Budget
 from pearl.errors import InputError
-from pearl.history.partition import DEV, TEST, TRAIN
+from pearl.models.runtime.ray_workers import Cluster
 from pearl.records import Document
-from pearl.runtime.ray_workers import Cluster
+from pearl.text.history.partition import DEV, TEST, TRAIN
 from pearl.text.usable import counted
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, read_manifest, write_manifest, write_signals
 from retriever.calibrated.retriever import CalibratedParts

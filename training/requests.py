@@ -15,15 +15,15 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from pearl.asking.kept import Question, ReplyStore, key_of
-from pearl.chat.base import ChatModel, Decoding, Message, Reply, complete
 from pearl.errors import ChatRefused, ChatRejected
-from pearl.files.whole import opened
-from pearl.history.files import format_line
-from pearl.prompts import MESSAGE_OVERHEAD, cut, fenced
+from pearl.models.asking.kept import Question, ReplyStore, key_of
+from pearl.models.chat.base import ChatModel, Decoding, Message, Reply, complete
+from pearl.models.prompts import MESSAGE_OVERHEAD, cut, fenced
+from pearl.models.runtime.side_by_side import side_by_side
 from pearl.records import Document, Usage
-from pearl.runtime.side_by_side import side_by_side
-from pearl.templates import fill
+from pearl.text.files.whole import opened
+from pearl.text.history.files import format_line
+from pearl.text.templates import fill
 from pearl.text.usable import storable
 from retriever.history.lexical import words
 from training.progress import Advance

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from pearl.clock import Budget
-from pearl.history.partition import DEV, TEST, TRAIN
+from pearl.text.history.partition import DEV, TEST, TRAIN
 from retriever.models.cross_encoder import PairReading
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.files import model_fingerprint

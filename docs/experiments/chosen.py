@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from pearl.history.partition import DEV, TEST
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
 from pearl.stats.bootstrap import Bootstrap
+from pearl.text.history.partition import DEV, TEST
 from retriever.base import Calibration, Scores
 from retriever.calibrated.artifact import SHIPPED, read_manifest, read_whole, write_manifest
 from retriever.models.encoder import SentenceEncoder

@@ -25,12 +25,12 @@ from typing import Any
 import regex
 from rouge_score import rouge_scorer
 
-from pearl.answers.marks import CLOSING
 from pearl.cli.options import write_json
-from pearl.history.partition import DEV, SPLITS, TRAIN, split_of
 from pearl.records import Document, Draft, Edges, Variant
 from pearl.settings import EMBEDDED, load_settings
 from pearl.stats.bootstrap import Bootstrap
+from pearl.text.answers.marks import CLOSING
+from pearl.text.history.partition import DEV, SPLITS, TRAIN, split_of
 from service.drafting import drafter
 from service.drafting.edged import PLACEHOLDER
 from service.sample import sample_documents

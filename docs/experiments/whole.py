@@ -27,10 +27,10 @@ import numpy as np
 import shown
 from sklearn.linear_model import LogisticRegression
 
-from pearl.answers.marks import CLOSING
 from pearl.cli.options import write_json
 from pearl.settings import EMBEDDED, load_settings
 from pearl.stats.bootstrap import Bootstrap
+from pearl.text.answers.marks import CLOSING
 from service.drafting import drafter
 from service.services import Services
 from service.store import users

@@ -12,14 +12,14 @@ from typing import Any
 from rich.console import Console
 
 from eval.asking.verdict import Failed
-from pearl.asking.ask import AskedModel, AskingOutcome, Terms, elicit, replies, survey
-from pearl.asking.cost import SpendingCap, Survey
-from pearl.asking.kept import Question, ReplyStore, open_replies
-from pearl.asking.patience import asking
-from pearl.chat.base import Decoding, Reply
-from pearl.chat.choose import calls_at_once, local_names, make_chat_model
 from pearl.errors import InputError
-from pearl.runtime.progress import watched
+from pearl.models.asking.ask import AskedModel, AskingOutcome, Terms, elicit, replies, survey
+from pearl.models.asking.cost import SpendingCap, Survey
+from pearl.models.asking.kept import Question, ReplyStore, open_replies
+from pearl.models.asking.patience import asking
+from pearl.models.chat.base import Decoding, Reply
+from pearl.models.chat.choose import calls_at_once, local_names, make_chat_model
+from pearl.models.runtime.progress import watched
 from pearl.settings import Settings, load_settings
 
 
@@ -87,7 +87,7 @@ class JudgeSession:
 @contextmanager
 def bench(options: Asking, console: Console) -> Iterator[JudgeSession]:
     """Raises InputError for settings and files that cannot be used."""
-    # a failed call is repeated by pearl.asking.patience, for all calls together
+    # a failed call is repeated by pearl.models.asking.patience, for all calls together
     settings = load_settings(llm=options.llm, llm_model=options.model, llm_max_retries=0, on_cluster=True)
     SpendingCap(settings.prices, options.max_cost)  # a cap without prices is an error before anything is loaded
     name, identity = names_of(settings)

@@ -12,8 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pearl.cli.options import writing
 from pearl.errors import InputError
-from pearl.files.whole import opened
-from pearl.history.files import parse_numbered_lines
+from pearl.text.files.whole import opened
+from pearl.text.history.files import parse_numbered_lines
 from pearl.text.usable import check_id, json_type
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pearl.answers.reasoning import OPENING_MARKS, without_reasoning
+from pearl.text.answers.reasoning import OPENING_MARKS, without_reasoning
 
 # why a reply is invalid
 EMPTY = "empty"

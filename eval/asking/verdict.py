@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from pearl.asking.patience import Failed as Failed
+from pearl.models.asking.patience import Failed as Failed
 
 
 class Answer(Enum):

@@ -25,7 +25,7 @@ from eval.asking.reply import (
     closing_brace,
 )
 from eval.asking.verdict import Answer, Given, Invalid, Verdict, Votes
-from pearl.answers.reasoning import without_reasoning
+from pearl.text.answers.reasoning import without_reasoning
 
 MISSING = "missing_vote"  # the reply has no word for the rule
 SHIFTED = "shifted_numbers"  # numbers that were not asked for, and none for rules that were: they may be off by one

@@ -10,7 +10,7 @@ from pathlib import Path
 from eval.benchmarks.choices import RANDOM
 from eval.benchmarks.pairs import BuildOptions, Ledger, PersonaPair, persona_of
 from pearl.errors import InputError
-from pearl.files.csv_rows import csv_rows
+from pearl.text.files.csv_rows import csv_rows
 
 RESPONDENTS, FIRST_RESPONDENTS = 200, 201  # the authors' code stops one later than it says
 MOST_OPTIONS = 3

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from eval.asking.json_lines import check_fields
 from pearl.errors import InputError
-from pearl.history.files import parse_numbered_lines
+from pearl.text.history.files import parse_numbered_lines
 from pearl.text.usable import json_type
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]

@@ -30,13 +30,13 @@ from eval.report.head import Head
 from eval.report.pictures import intervals_figure
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json
-from pearl.asking.cost import SpendingCap
-from pearl.asking.kept import Question
-from pearl.asking.write import WrittenText
-from pearl.chat.base import Decoding
-from pearl.chat.choose import engine_and_model
 from pearl.cli.options import bundled
-from pearl.templates import load_template
+from pearl.models.asking.cost import SpendingCap
+from pearl.models.asking.kept import Question
+from pearl.models.asking.write import WrittenText
+from pearl.models.chat.base import Decoding
+from pearl.models.chat.choose import engine_and_model
+from pearl.text.templates import load_template
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -88,7 +88,7 @@ def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Can
     from eval.retrieval.choices import Candidates
     from eval.retrieval.gains import read_gains
     from eval.retrieval.scoring import RememberingEncoder, score_records
-    from pearl.runtime.progress import ProgressLine, bars
+    from pearl.models.runtime.progress import ProgressLine, bars
     from retriever.models.encoder import SentenceEncoder
 
     check_named_once(models)

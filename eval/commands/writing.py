@@ -20,20 +20,20 @@ from eval.report.head import Head
 from eval.report.report import Report, Tables
 from eval.retrieval.gains import read_gains
 from eval.retrieval.scoring import RememberingEncoder
-from pearl.answers.marks import CLOSING
-from pearl.asking.ask import AskedModel, Terms
-from pearl.asking.cost import SpendingCap
-from pearl.asking.kept import Question, open_replies
-from pearl.asking.patience import Failed, asking
-from pearl.asking.write import WritingContext, WrittenText, draft_of, prompt_or_none
-from pearl.chat.base import ChatModel, Decoding, Reply
-from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
 from pearl.clock import Budget
 from pearl.errors import ContextExceeded, InputError
-from pearl.prompts import PromptInputs, draft_prompt
-from pearl.runtime.progress import watched
+from pearl.models.asking.ask import AskedModel, Terms
+from pearl.models.asking.cost import SpendingCap
+from pearl.models.asking.kept import Question, open_replies
+from pearl.models.asking.patience import Failed, asking
+from pearl.models.asking.write import WritingContext, WrittenText, draft_of, prompt_or_none
+from pearl.models.chat.base import ChatModel, Decoding, Reply
+from pearl.models.chat.choose import calls_at_once, make_chat_model, writer_of
+from pearl.models.prompts import PromptInputs, draft_prompt
+from pearl.models.runtime.progress import watched
 from pearl.settings import Settings, load_settings
-from pearl.templates import load_template
+from pearl.text.answers.marks import CLOSING
+from pearl.text.templates import load_template
 from retriever.models.bertscore import BertScore
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class WritingPlan:
     @classmethod
     def of(cls, options: DraftingOptions) -> WritingPlan:
         """Raises InputError for settings that cannot be used."""
-        # pearl.asking.patience repeats calls
+        # pearl.models.asking.patience repeats calls
         return cls(options, load_settings(llm=options.llm, llm_max_retries=0, on_cluster=True))
 
     @property

@@ -21,7 +21,7 @@ from eval.drafts.systems import System
 from eval.report.metric import figures, less, to_json
 from eval.report.tables import Columns, Json, Table, caption_of, metric_columns
 from eval.retrieval.gains import clusters
-from pearl.asking.write import WrittenText
+from pearl.models.asking.write import WrittenText
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.theta import score_words
 from retriever.models.bertscore import BertScore

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from eval.retrieval.gains import GainsRecord, kept_documents
-from pearl.asking.write import WrittenText
 from pearl.errors import InputError
-from pearl.history.files import read_histories
-from pearl.history.partition import partition, users_of
+from pearl.models.asking.write import WrittenText
 from pearl.records import Document, Request
+from pearl.text.history.files import read_histories
+from pearl.text.history.partition import partition, users_of
 
 T = TypeVar("T")
 

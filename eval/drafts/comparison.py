@@ -18,14 +18,14 @@ from eval.drafts.cases import Case
 from eval.drafts.stance import STANCES, stance
 from eval.report.metric import PEARL, Metric
 from eval.report.tables import Json
-from pearl.asking.write import WrittenText
-from pearl.claims import claims as finder
-from pearl.claims.claims import CARRIED_OVER, COMMITMENT, DROPPED, UNSUPPORTED, Sample
 from pearl.errors import ChatError
-from pearl.likeness.likeness import Likeness
+from pearl.models.asking.write import WrittenText
 from pearl.records import Document
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.stats.chance import share_by_chance
+from pearl.style.claims import claims as finder
+from pearl.style.claims.claims import CARRIED_OVER, COMMITMENT, DROPPED, UNSUPPORTED, Sample
+from pearl.style.likeness.likeness import Likeness
 from pearl.text.usable import counted
 from pearl.text.words import rouge_words
 from retriever.models.bertscore import BertScore

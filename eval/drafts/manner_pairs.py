@@ -12,14 +12,14 @@ from typing import Any
 from eval.asking.json_lines import at_least_one, read_lines
 from eval.recorded.forensics.identity import identity_annotator, with_models
 from eval.recorded.forensics.pairs import HUMAN, AnnotatedPairs, Annotator, Pair, Vote, coin, pair_id, short_id
-from pearl.answers.reasoning import without_reasoning
-from pearl.asking.ask import EMPTY_ANSWER
-from pearl.asking.patience import Failed
-from pearl.asking.write import CUT_OFF, WrittenText
-from pearl.chat.base import Reply
 from pearl.errors import InputError
-from pearl.history.files import decompressed, read_histories, reading
+from pearl.models.asking.ask import EMPTY_ANSWER
+from pearl.models.asking.patience import Failed
+from pearl.models.asking.write import CUT_OFF, WrittenText
+from pearl.models.chat.base import Reply
 from pearl.records import Document
+from pearl.text.answers.reasoning import without_reasoning
+from pearl.text.history.files import decompressed, read_histories, reading
 from pearl.text.usable import check_text
 
 PERSON = Annotator(

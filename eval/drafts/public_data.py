@@ -22,8 +22,8 @@ from eval.benchmarks.pairs import Ledger
 from eval.drafts.cases import Case, cases_of_histories
 from eval.retrieval.gains import GainsRecord
 from pearl.errors import InputError
-from pearl.history.files import decompressed, read_histories, read_json_lines, reading
 from pearl.records import Document, Request
+from pearl.text.history.files import decompressed, read_histories, read_json_lines, reading
 from pearl.text.words import count_words
 from retriever.base import oldest_first
 from retriever.reward.record_files import parse_objects

@@ -26,9 +26,9 @@ from eval.judges.judge import Judge, Judgement, Judgements, Messages, SecondRoun
 from eval.judges.pairwise import FIRST, ORDER, SECOND, TIE, PairColumns
 from eval.report.checks import BROKEN, NOTE, Check, item_check, repeat_check
 from eval.report.tables import NOTHING, Columns, Json, Table, checks_table, interval, shown
-from pearl.chat.base import Decoding, Message
 from pearl.cli.options import known
 from pearl.errors import InputError
+from pearl.models.chat.base import Decoding, Message
 from pearl.stats.bootstrap import Bootstrap
 from pearl.stats.proportions import even_p
 from pearl.text.usable import check_characters, check_text, counted, json_type

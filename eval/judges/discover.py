@@ -20,9 +20,9 @@ from eval.judges.items import Fences, Items, clusters_of
 from eval.judges.judge import Judgements, run
 from eval.judges.traits import INSTRUCTION, LONGEST_TRAIT, TraitItem, TraitOptions, instruction, label
 from eval.recorded.forensics.pairs import Annotator, Vote, short_id
-from pearl.answers.reasoning import without_reasoning
-from pearl.asking.kept import Question
-from pearl.chat.base import Message, Reply
+from pearl.models.asking.kept import Question
+from pearl.models.chat.base import Message, Reply
+from pearl.text.answers.reasoning import without_reasoning
 from retriever.models.encoder import Vectors
 
 HELD_BACK, ALL = "held_back", "all"

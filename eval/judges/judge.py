@@ -15,8 +15,8 @@ from eval.asking.verdict import Answer, Failed, Given, Invalid, Votes, kind, rea
 from eval.judges.items import Item, Items
 from eval.report.checks import Check, Finding, preflight
 from eval.report.tables import Json, Table
-from pearl.asking.kept import Question
-from pearl.chat.base import Decoding, Message, Reply
+from pearl.models.asking.kept import Question
+from pearl.models.chat.base import Decoding, Message, Reply
 
 ItemT = TypeVar("ItemT", bound=Item)
 OptionsT = TypeVar("OptionsT")

@@ -28,8 +28,8 @@ from eval.recorded.personalized.reply import HIGHEST, LETTER, ReplyForm, gold_an
 from eval.recorded.personalized.tables import personalized_tables
 from eval.report.tables import Json, Table
 from eval.stats.proportions import wilson_json
-from pearl.chat.base import Message
 from pearl.errors import InputError
+from pearl.models.chat.base import Message
 from pearl.text.usable import check_characters, check_text, json_type
 
 # what is asked

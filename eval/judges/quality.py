@@ -24,9 +24,9 @@ from eval.recorded.quality.checks import PAIR_CHECKS, leaks
 from eval.recorded.quality.scorers import PairScorer
 from eval.report.checks import Check
 from eval.report.tables import Json, Table, checks_table, shown
-from pearl.chat.base import Message
 from pearl.cli.options import known
 from pearl.errors import InputError
+from pearl.models.chat.base import Message
 from pearl.stats.bootstrap import Floats
 from retriever.reward import records as rewarded
 from retriever.reward.records import QualityPair, QualityRecord, ScoredParagraph, read_pairs, read_quality

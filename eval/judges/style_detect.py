@@ -40,9 +40,9 @@ from eval.recorded.style.styles import (
 from eval.report.checks import BROKEN, NOTE, Check, conflict_check, item_check, repeat_check
 from eval.report.tables import Columns, Json, Table, checks_table, counts_cell, kappa_cell, shown
 from eval.stats.agreement import self_consistency
-from pearl.chat.base import Message
 from pearl.cli.options import known
 from pearl.errors import InputError
+from pearl.models.chat.base import Message
 from pearl.stats.bootstrap import Bootstrap, drawn
 from pearl.text.usable import check_characters, check_id, check_text
 

@@ -31,8 +31,8 @@ from eval.recorded.style.styles import STYLES, TASKS, check_styles, check_task, 
 from eval.report.checks import NOTE, Check, item_check, repeat_check
 from eval.report.tables import NOTHING, Json, Table, checks_table, counts_cell, kappa_cell, shown
 from eval.stats.agreement import self_consistency
-from pearl.chat.base import Message
 from pearl.cli.options import known
+from pearl.models.chat.base import Message
 from pearl.stats.bootstrap import Bootstrap, drawn
 from pearl.text.usable import check_text
 

@@ -33,9 +33,9 @@ from eval.recorded.style.styles import (
     personas_by,
 )
 from eval.report.tables import NOTHING, Columns, Json, Table
-from pearl.answers.marks import unfenced
-from pearl.chat.base import Message
 from pearl.cli.options import known
+from pearl.models.chat.base import Message
+from pearl.text.answers.marks import unfenced
 from pearl.text.usable import check_text
 from pearl.text.words import count_words
 

@@ -28,8 +28,8 @@ from eval.recorded.forensics.pair_files import read_pairs
 from eval.recorded.forensics.pairs import AnnotatedPairs, Pair, Vote, coin, short_id, trait_annotator
 from eval.report.checks import NOTE, Check, repeat_check
 from eval.report.tables import Columns, Json, Table, checks_table, counts_cell, shown
-from pearl.chat.base import Message
 from pearl.errors import InputError
+from pearl.models.chat.base import Message
 from pearl.stats.bootstrap import Bootstrap
 from pearl.text.usable import check_text
 

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from pearl.history.files import read_histories
-from pearl.likeness.impostors import Impostors
-from pearl.likeness.likeness import LEAST_WORDS, Likeness
-from pearl.likeness.masking import distinct
 from pearl.records import Request
 from pearl.stats.bootstrap import Floats
+from pearl.style.likeness.impostors import Impostors
+from pearl.style.likeness.likeness import LEAST_WORDS, Likeness
+from pearl.style.likeness.masking import distinct
+from pearl.text.history.files import read_histories
 from pearl.text.words import SIGN, characters, count_words
 from retriever.history.lexical import BM25Index, hashed_words
 from retriever.models.encoder import Encoder

@@ -27,8 +27,8 @@ from eval.recorded.style.styles import styles_key
 from eval.stats.corrected import UNLABELLED, LabelledShares
 from eval.stats.ratings import is_missing
 from pearl.errors import InputError
-from pearl.history.files import located, parse_numbered_lines
 from pearl.stats.bootstrap import Floats
+from pearl.text.history.files import located, parse_numbered_lines
 from pearl.text.usable import json_type
 
 FEWEST_LABELS = 10

@@ -16,8 +16,8 @@ from typing import Any
 from eval.asking.json_lines import at_least_one, check_number, optional_id, optional_string
 from eval.stats.slices import Slice, slices
 from pearl.errors import InputError
-from pearl.history.files import parse_lines
 from pearl.records import Document, Request
+from pearl.text.history.files import parse_lines
 from pearl.text.usable import check_characters, json_type
 from pearl.text.words import count_words
 from retriever.candidates_file import parse_candidates

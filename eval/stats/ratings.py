@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.errors import InputError
-from pearl.files.csv_rows import csv_rows
-from pearl.history.files import parse_numbered_lines
+from pearl.text.files.csv_rows import csv_rows
+from pearl.text.history.files import parse_numbered_lines
 from pearl.text.usable import check_id
 from pearl.text.words import composed
 

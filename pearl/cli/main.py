@@ -198,7 +198,7 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:
-        from pearl.files.whole import NO_ROOM
+        from pearl.text.files.whole import NO_ROOM
 
         if error.errno == errno.ENAMETOOLONG:
             typer.echo(f"pearl: {error.filename}: a name in this path is too long; choose a shorter one.", err=True)

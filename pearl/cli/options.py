@@ -15,8 +15,8 @@ import orjson
 import typer
 
 from pearl.errors import InputError
-from pearl.files.whole import opened
 from pearl.settings import AUTO, ENGINES
+from pearl.text.files.whole import opened
 from pearl.text.usable import meant, storable
 
 USER_OPTION = typer.Option(None, "--user", metavar="U", help="User; may be left out when there is only one.")

@@ -15,7 +15,7 @@ import numpy as np
 from pearl.clock import Clock
 from pearl.records import Document, Request
 from pearl.settings import EMBEDDED
-from pearl.templates import fill
+from pearl.text.templates import fill
 from retriever.base import Index, Retriever, Scores
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColu
 
 from pearl.cli.options import check_writable, writing
 from pearl.errors import InputError
-from pearl.files.whole import opened, replaceable
-from pearl.history.files import parse_lines
 from pearl.records import Request
 from pearl.settings import load_settings
+from pearl.text.files.whole import opened, replaceable
+from pearl.text.history.files import parse_lines
 from retriever.base import Calibration, Index, Retriever
 from retriever.candidates_file import parse_candidates
 from retriever.registry import ENTRIES, make_retriever

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 from pearl.errors import InputError
+from pearl.models.weights.table import package_folder
 from pearl.settings import EMBEDDED, MPNET, load_settings
-from pearl.weights.table import package_folder
 from retriever.models.files import folder_digest
 from retriever.models.folder import BertFolder, sentence_folder
 from retriever.models.hardware import prefers_bfloat16

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.runtime.silent_openvino import Model, integers, ops
+from pearl.models.runtime.silent_openvino import Model, integers, ops
 from retriever.models.folder import FIRST_POSITION
 from retriever.models.quantized import MappedWeights, packed
 

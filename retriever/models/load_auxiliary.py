@@ -17,10 +17,10 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
-from pearl.chat.gguf_file import read_gguf
 from pearl.errors import InputError
+from pearl.models.chat.gguf_file import read_gguf
+from pearl.models.weights.table import REINSTALL, embedded_model_file
 from pearl.settings import EMBEDDED
-from pearl.weights.table import REINSTALL, embedded_model_file
 from retriever.models.auxiliary import (
     AUTO,
     BATCH_TOKENS,

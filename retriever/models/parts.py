@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pearl.errors import InputError, PearlError
 from pearl.extras import MissingExtra
-from pearl.files.whole import NO_ROOM, private_folder
+from pearl.text.files.whole import NO_ROOM, private_folder
 
 AT_ONCE = 1 << 20  # bytes
 UNPACKED = 2.2  # times the size of the parts: weights hardly shrink in a zip file

@@ -26,7 +26,7 @@ from retriever.models.graph import Arithmetic, Graph
 from retriever.models.hardware import onednn_has_bfloat16
 
 if TYPE_CHECKING:
-    from pearl.runtime.silent_openvino import Core
+    from pearl.models.runtime.silent_openvino import Core
 
 Floats = NDArray[np.float32]
 
@@ -122,7 +122,7 @@ def _stacked(group: list[tuple[int, NDArray[np.int32]]]) -> tuple[list[int], NDA
 def _core() -> Core:
     from threadpoolctl import threadpool_limits
 
-    from pearl.runtime.silent_openvino import Core
+    from pearl.models.runtime.silent_openvino import Core
 
     # A thread of numpy's BLAS that has done its part of a product looks for more for 30 ms before it sleeps: on two
     # cores a model's streams then took a third longer. One thread does for the products of a history.

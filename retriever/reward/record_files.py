@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import orjson
 
 from pearl.errors import InputError
-from pearl.history.files import NOT_FINITE, decompressed, field_not_finite, json_lines, located, object_of, reading
+from pearl.text.history.files import NOT_FINITE, decompressed, field_not_finite, json_lines, located, object_of, reading
 from pearl.text.usable import json_type
 
 RecordT = TypeVar("RecordT")

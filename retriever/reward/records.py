@@ -18,9 +18,9 @@ from typing import Any
 
 import orjson
 
-from pearl.editing.edits import RefusedEdit, SpanEdit
-from pearl.editing.reply import PARTS, read_reply
 from pearl.errors import InputError
+from pearl.style.editing.edits import RefusedEdit, SpanEdit
+from pearl.style.editing.reply import PARTS, read_reply
 from pearl.text.usable import is_blank, json_type
 from pearl.text.words import count_words
 from retriever.reward.record_files import parse_objects

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from pearl.errors import InputError
-from pearl.templates import SLOT, fill
+from pearl.text.templates import SLOT, fill
 
 # the slots that a field must have, and those that it may have besides
 SLOTS = {

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.asking.cost import Survey
-from pearl.asking.patience import Failed
-from pearl.asking.write import UNREADABLE
-from pearl.chat.base import Reply
 from pearl.errors import InputError, PearlError
-from pearl.prompts import Prompt
+from pearl.models.asking.cost import Survey
+from pearl.models.asking.patience import Failed
+from pearl.models.asking.write import UNREADABLE
+from pearl.models.chat.base import Reply
+from pearl.models.prompts import Prompt
 from pearl.records import Prices, Usage
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from pearl.stats.chance import CHANCE, share_by_chance

@@ -11,15 +11,15 @@ from typing import Any
 from rich.console import Console
 from sqlalchemy import Connection
 
-from pearl.asking.cost import SpendingCap, Survey
-from pearl.chat.base import ChatModel
-from pearl.chat.choose import calls_at_once, make_chat_model, writer_of, writes_here
 from pearl.clock import Budget
 from pearl.errors import InputError
+from pearl.models.asking.cost import SpendingCap, Survey
+from pearl.models.chat.base import ChatModel
+from pearl.models.chat.choose import calls_at_once, make_chat_model, writer_of, writes_here
+from pearl.models.runtime.progress import watched
 from pearl.records import Prices
-from pearl.runtime.progress import watched
 from pearl.settings import Settings
-from pearl.templates import load_template
+from pearl.text.templates import load_template
 from pearl.text.usable import counted
 from pearl.theta import score_words, theta_words
 from retriever.models.encoder import SentenceEncoder

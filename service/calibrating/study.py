@@ -17,16 +17,16 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from pearl.answers.marks import CLOSING
-from pearl.asking.ask import EMPTY_ANSWER
-from pearl.asking.patience import Failed
-from pearl.asking.write import UNREADABLE, WrittenText, draft_of, prompt_or_none, read_revision
-from pearl.chat.base import Decoding, Reply
-from pearl.likeness.likeness import LEAST_HISTORY_WORDS, LEAST_TEXTS, LEAST_WORDS, Likeness, nearest_register
-from pearl.prompts import Prompt, PromptInputs, draft_prompt, revision_decoding, revision_prompt
+from pearl.models.asking.ask import EMPTY_ANSWER
+from pearl.models.asking.patience import Failed
+from pearl.models.asking.write import UNREADABLE, WrittenText, draft_of, prompt_or_none, read_revision
+from pearl.models.chat.base import Decoding, Reply
+from pearl.models.prompts import Prompt, PromptInputs, draft_prompt, revision_decoding, revision_prompt
 from pearl.records import Document, Request, ScoredDocument
 from pearl.stats.bootstrap import Floats
-from pearl.templates import Template
+from pearl.style.likeness.likeness import LEAST_HISTORY_WORDS, LEAST_TEXTS, LEAST_WORDS, Likeness, nearest_register
+from pearl.text.answers.marks import CLOSING
+from pearl.text.templates import Template
 from pearl.text.words import rouge_words
 from retriever.base import Calibration, Retriever, choose, ranked
 from retriever.models.bertscore import BertScore

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from pearl.asking.ask import AskedModel, AskingOutcome, Terms, elicit, replies, survey
-from pearl.asking.cost import NO_PRICES, Survey
-from pearl.asking.kept import Question, ReplyStore
-from pearl.asking.patience import UNWATCHED, Failed, Watch, asking
-from pearl.chat.base import ChatModel, Decoding, Message, Reply
 from pearl.clock import Budget
 from pearl.errors import ContextExceeded
-from pearl.prompts import Prompt
+from pearl.models.asking.ask import AskedModel, AskingOutcome, Terms, elicit, replies, survey
+from pearl.models.asking.cost import NO_PRICES, Survey
+from pearl.models.asking.kept import Question, ReplyStore
+from pearl.models.asking.patience import UNWATCHED, Failed, Watch, asking
+from pearl.models.chat.base import ChatModel, Decoding, Message, Reply
+from pearl.models.prompts import Prompt
 from pearl.records import Prices
 from service.process.threads import in_thread
 

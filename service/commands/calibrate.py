@@ -65,7 +65,7 @@ def calibrate(options: CalibrateOptions) -> None:
 
     check_writable("--json", options.json)
     session = Session(
-        # no retries here: pearl.asking.patience repeats calls
+        # no retries here: pearl.models.asking.patience repeats calls
         load_settings(llm=options.llm, llm_max_retries=0),
         options.user,
         None if options.voice is None else chosen(check_id(options.voice, param="voice")),

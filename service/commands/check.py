@@ -15,15 +15,15 @@ from pearl.settings import load_settings
 from pearl.text.usable import check_text
 
 if TYPE_CHECKING:
-    from pearl.claims.claims import Sample
     from pearl.records import Claim
+    from pearl.style.claims.claims import Sample
 
 ABOUT = """A claim is marked in the draft: [=carried over=] from a sample alone, [?unsupported?] by anything given,
 [!commitment!] that the request does not make, [+stronger+] than asked (an apology, a "might" that is gone) or
 [-weaker-]. Below the draft stands where each comes from, and what the draft dropped. What the conversation or the
 instructions say may be added to --request.
 
-No model is asked: the rules are those of `pearl/claims`."""
+No model is asked: the rules are those of `pearl/style/claims`."""
 EXAMPLES = """
   pearl check draft.txt --request "Tell Nan the rails are ready on Friday" --sample letters/coats.txt
   pearl draft "Tell Nan the rails are ready" | pearl check - --request "Tell Nan the rails are ready" --user ada
@@ -50,11 +50,11 @@ def check(
 ) -> None:
     """Find what a draft states that nobody said: facts of other texts, facts of nowhere, promises, what it dropped."""
     # only here: they come with the store, which help does without
-    from pearl.claims.claims import Sample, claims
-    from pearl.claims.languages import not_read
-    from service.api.draft_form import ClaimOut
+    from pearl.style.claims.claims import Sample, claims
+    from pearl.style.claims.languages import not_read
     from service.commands.common import read_text
     from service.commands.shown import claim_lines, for_terminal
+    from service.http.api.draft_form import ClaimOut
 
     check_writable("--json", json, [Path(file), *sample])
     check_text(request, param="--request")

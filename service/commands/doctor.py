@@ -23,14 +23,14 @@ from sqlalchemy import func, select, text
 from sqlalchemy.engine import make_url
 
 from pearl import __version__
-from pearl.chat.base import Decoding, Message, complete
-from pearl.chat.choose import local_names, make_chat_model, writer_of
 from pearl.cli.options import JSON_OPTION, check_writable, write_json
 from pearl.errors import PearlError
-from pearl.prompts import first_message
+from pearl.models.chat.base import Decoding, Message, complete
+from pearl.models.chat.choose import local_names, make_chat_model, writer_of
+from pearl.models.prompts import first_message
 from pearl.settings import Settings, load_settings
-from pearl.templates import DEFAULT_TEMPLATE, load_template
 from pearl.text.shown_urls import HIDDEN, without_secrets
+from pearl.text.templates import DEFAULT_TEMPLATE, load_template
 from pearl.text.usable import counted, printable
 from service.process.threads import in_thread
 from service.store import schema, tables

@@ -116,7 +116,7 @@ def show(
         sent = feedback.sent_drafts(connection, owner.id, [id]).get(id)
         mark = apart.marks(connection, owner.id, [id]).get(id, apart.SAMPLE)
     if json:
-        from service.api.feedback import sent_draft_out
+        from service.http.api.feedback import sent_draft_out
 
         found = sent_draft_out(sent)
         write_json(json, _fields(document, mark) | ({} if found is None else {"sent_draft": found.model_dump()}))

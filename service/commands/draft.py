@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from pearl.answers.marks import CLOSING
-from pearl.chat.base import Decoding
 from pearl.cli.options import JSON_OPTION, LLM_OPTION, USER_OPTION, check_writable, known, write_json
-from pearl.prompts import INTENTS, check_length, instructed
-from pearl.recipients import check_recipient
+from pearl.models.chat.base import Decoding
+from pearl.models.prompts import INTENTS, check_length, instructed
 from pearl.settings import load_settings
+from pearl.text.answers.marks import CLOSING
+from pearl.text.recipients import check_recipient
 from pearl.text.usable import check_characters, check_id, check_text
 
 EXAMPLES = """
@@ -89,6 +89,6 @@ def draft(
     with DraftWriter(settings, silent=json is not None) as writer:
         written = writer.write(user, job)
     if json:
-        from service.api.draft_form import DraftOut
+        from service.http.api.draft_form import DraftOut
 
         write_json(json, DraftOut.of(written).model_dump())

@@ -14,11 +14,11 @@ from typer import Option
 from pearl.cli.options import JSON_OPTION, LLM_OPTION, bundled, check_writable, write_json
 
 if TYPE_CHECKING:
-    from pearl.asking.ask import AskingOutcome
-    from pearl.editing.candidates import Candidate
-    from pearl.editing.edits import SpanEdit
+    from pearl.models.asking.ask import AskingOutcome
     from pearl.records import PlacedEdit
     from pearl.settings import Settings
+    from pearl.style.editing.candidates import Candidate
+    from pearl.style.editing.edits import SpanEdit
 
 EXAMPLES = """
   pearl edit draft.txt > better.txt
@@ -60,10 +60,10 @@ def edit(
     draft stays. Raw replies are kept: the same command asks for nothing twice.
     """
     # imported here: help does not need them
-    from pearl.editing.best_of import edited_text, editing_of, only_edit, select
-    from pearl.editing.edits import editing_lines
     from pearl.errors import InputError
     from pearl.settings import load_settings
+    from pearl.style.editing.best_of import edited_text, editing_of, only_edit, select
+    from pearl.style.editing.edits import editing_lines
     from pearl.text.usable import check_characters, check_text
     from pearl.text.words import composed
     from retriever.reward.model import load_scores
@@ -77,7 +77,7 @@ def edit(
     text = composed(check_text(read_text("FILE", draft), param=f"FILE {draft}"))
     instructions = check_characters(options.instructions, param="instructions")
     rewards = None if options.model is None else load_scores(options.model, f"--model {options.model}")
-    settings = load_settings(llm=options.llm, llm_max_retries=0)  # pearl.asking.patience repeats calls
+    settings = load_settings(llm=options.llm, llm_max_retries=0)  # pearl.models.asking.patience repeats calls
     candidates, outcome = asyncio.run(_ask(settings, options, text, instructions))
     if rewards is None:
         editing = only_edit(text, candidates[0])
@@ -100,11 +100,11 @@ def edit(
 async def _ask(
     settings: Settings, options: EditOptions, text: str, instructions: str
 ) -> tuple[list[Candidate], AskingOutcome]:
-    from pearl.asking.ask import Terms
-    from pearl.asking.kept import open_replies
-    from pearl.asking.patience import UNWATCHED
-    from pearl.chat.choose import calls_at_once, make_chat_model, writer_of
-    from pearl.editing.candidates import EditingContext
+    from pearl.models.asking.ask import Terms
+    from pearl.models.asking.kept import open_replies
+    from pearl.models.asking.patience import UNWATCHED
+    from pearl.models.chat.choose import calls_at_once, make_chat_model, writer_of
+    from pearl.style.editing.candidates import EditingContext
     from service.process.masked_model import masked
 
     terms = Terms(calls_at_once(settings, settings.max_in_flight), settings.prices, options.max_cost)

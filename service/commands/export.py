@@ -10,8 +10,8 @@ import typer
 
 from pearl.cli.options import USER_OPTION, check_outputs, writing
 from pearl.errors import InputError
-from pearl.files.whole import opened
 from pearl.settings import load_settings
+from pearl.text.files.whole import opened
 from service.commands.common import open_database
 from service.histories.export import export_pieces, history_lines
 from service.store import users

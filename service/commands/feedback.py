@@ -59,7 +59,7 @@ def feedback(
         else:
             recorded = store.add(connection, owner, id, outcomes[0], sent, None if variant is None else variant - 1)
     if json:
-        from service.api.feedback import feedback_body
+        from service.http.api.feedback import feedback_body
 
         write_json(json, feedback_body(recorded))
     elif recorded.document_id is None:

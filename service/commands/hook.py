@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pearl.chat.choose import make_chat_model
 from pearl.cli.commands import epilog, group
 from pearl.cli.options import USER_OPTION, writing
 from pearl.errors import InputError, PearlError
+from pearl.models.chat.choose import make_chat_model
+from pearl.models.weights.table import DEFAULT, SMALLEST
 from pearl.settings import EMBEDDED_ENGINE, Settings, load_settings
 from pearl.text.usable import check_text
-from pearl.weights.table import DEFAULT, SMALLEST
-from service.hook import LONGEST_WAIT
+from service.process.git_process import LONGEST_WAIT_S
 
 if TYPE_CHECKING:
     from service.store.users import User
@@ -37,7 +37,7 @@ VOICE_OPTION = typer.Option(
     None, "--voice", metavar="V", help="Voice to draft in; by default the only one of commit messages, if there is one."
 )
 LIMIT_OPTION = typer.Option(
-    30.0, "--time-limit", metavar="S", min=1, max=LONGEST_WAIT, help="Longest time a commit waits, seconds."
+    30.0, "--time-limit", metavar="S", min=1, max=LONGEST_WAIT_S, help="Longest time a commit waits, seconds."
 )
 
 
@@ -135,7 +135,7 @@ def run(
 
 def _put_draft(file: Path, source: str | None, user: str | None, voice: str | None) -> str:
     """Put a draft into the file. Return why there is none; empty if there is one, or if none is wanted."""
-    from pearl.files.whole import opened
+    from pearl.text.files.whole import opened
     from service.hook.message import comment_mark, has_text, is_unwanted, with_draft
 
     try:
@@ -157,8 +157,8 @@ def _put_draft(file: Path, source: str | None, user: str | None, voice: str | No
 
 def _draft(user: str | None, voice: str | None) -> str:
     """Draft the message of the staged change; return its text. Raises PearlError."""
-    from pearl.answers.marks import CLOSING
-    from pearl.chat.base import Decoding
+    from pearl.models.chat.base import Decoding
+    from pearl.text.answers.marks import CLOSING
     from service.commands.writing import DraftWriter
     from service.drafting.drafter import NEVER, DraftJob
     from service.hook.staged import commit_job, staged_request

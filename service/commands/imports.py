@@ -27,11 +27,11 @@ from pearl.settings import Settings, load_settings
 from pearl.text.language import names
 from pearl.text.usable import check_id, counted, meant, printable
 from service.commands.common import open_database
-from service.importers.base import Importer, Options, importer_names, load_importer
 from service.importing.guessing import guess_importer
 from service.importing.restore import EXPORT, ExportReader
 from service.importing.restore import import_export as import_export_of
 from service.importing.run import ImportSummary, remove_gone, run_import
+from service.importing.sources.base import Importer, Options, importer_names, load_importer
 from service.store import users
 from service.store.database import Database
 from service.store.embeddings import missing_size
@@ -279,7 +279,7 @@ def settle_gone(database: Database, summary: ImportSummary, source: Path, *, yes
 
 def _import_export(settings: Settings, source: Path, user: str | None, json: str | None) -> None:
     """Import an export for this user, or for the one that it names; show the outcome by kind."""
-    from service.api.draft_form import check_listed  # loads the models of the API, which other imports do not need
+    from service.http.api.draft_form import check_listed  # loads the models of the API, which other imports do not need
 
     options = Options(user=None if user is None else check_id(user, param="--user"))
     with open_database(settings) as database:

@@ -28,9 +28,9 @@ def likeness(
     Below 30 words, for a history of fewer than 5 texts or 300 words, and for another language it says nothing.
     """
     # imported here: they load the store, which help does not need
-    from service.api.likeness import LikenessOut
     from service.commands.common import open_database, read_text
     from service.histories.likeness import LikenessCache
+    from service.http.api.likeness import LikenessOut
     from service.store import users, voices
 
     check_writable("--json", json, [Path(file)])

@@ -13,8 +13,8 @@ from filelock import FileLock, Timeout
 from pearl.cli.commands import epilog, group
 from pearl.cli.options import LLM_OPTION, USER_OPTION, writing
 from pearl.errors import Conflict, InputError
-from pearl.files.whole import private_folder
 from pearl.settings import load_settings
+from pearl.text.files.whole import private_folder
 from pearl.text.usable import check_id
 from service.store.voices import check_name
 

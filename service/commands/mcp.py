@@ -53,9 +53,9 @@ def mcp(
 
 
 async def _serve(settings: Settings, owner: User, voice: str | None) -> None:
-    from service.api.drafts import finished
-    from service.mcp.stdio import lines_of, serve, standard_input, wire
-    from service.mcp.tools import Toolbox
+    from service.http.api.drafts import finished
+    from service.http.mcp.stdio import lines_of, serve, standard_input, wire
+    from service.http.mcp.tools import Toolbox
     from service.services import Services
 
     with wire() as write:

@@ -10,10 +10,10 @@ from rich.console import Console
 
 from pearl.cli.commands import epilog, group
 from pearl.cli.options import JSON_OPTION, check_writable, write_json
+from pearl.models.weights import get as getting
+from pearl.models.weights.shelf import Listed, Shelf, model_path
+from pearl.models.weights.table import DEFAULT
 from pearl.settings import load_settings
-from pearl.weights import get as getting
-from pearl.weights.shelf import Listed, Shelf, model_path
-from pearl.weights.table import DEFAULT
 from service.commands.shown import show_table
 
 app = group("Fetch the weights of chat models that run on this machine, list and remove them.")

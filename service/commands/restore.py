@@ -10,8 +10,8 @@ import typer
 
 from pearl.cli.options import JSON_OPTION, check_writable, known, write_json, writing
 from pearl.errors import InputError
-from pearl.files.whole import private_folder
 from pearl.settings import Settings, load_settings
+from pearl.text.files.whole import private_folder
 from pearl.text.usable import counted, format_timestamp
 from service.commands.common import erase, open_database, shown_copying
 from service.process.temporary import clear_abandoned, temporary_folder

@@ -20,16 +20,16 @@ import typer
 from sqlalchemy.engine import make_url
 
 from pearl import __version__
-from pearl.chat.choose import embedded_file, local_names, unnamed_weights
-from pearl.chat.gguf_file import read_gguf
-from pearl.chat.speed import Speeds
 from pearl.cli.options import LLM_OPTION
 from pearl.errors import InputError, Interrupted, PearlError
+from pearl.models.chat.choose import embedded_file, local_names, unnamed_weights
+from pearl.models.chat.gguf_file import read_gguf
+from pearl.models.chat.speed import Speeds
+from pearl.models.weights.packages import install
+from pearl.models.weights.shelf import Shelf
+from pearl.models.weights.table import DEFAULT, SMALLEST, in_table, package_folder
 from pearl.settings import EMBEDDED, EMBEDDED_ENGINE, PREFIX, Settings, load_settings
 from pearl.text.shown_urls import is_loopback
-from pearl.weights.packages import install
-from pearl.weights.shelf import Shelf
-from pearl.weights.table import DEFAULT, SMALLEST, in_table, package_folder
 from retriever.models.parts import made_once
 from service.commands.common import open_database
 from service.process import home_socket
@@ -108,7 +108,7 @@ def bring_default(settings: Settings) -> None:
         return
     from rich.console import Console
 
-    from pearl.weights.get import get
+    from pearl.models.weights.get import get
 
     typer.echo(f"Fetching {DEFAULT}, the model that writes; PEARL_LLM_MODEL={weights.name} does without.", err=True)
     try:
@@ -155,7 +155,7 @@ def _run(home: Path, host: str, port: int, workers: int, grace: int, listening: 
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pearl-metrics-", dir=memory))
             os.environ[MULTIPROCESS_FOLDER] = folder
         config = uvicorn.Config(
-            "service.app:app_from_environment",
+            "service.http.app:app_from_environment",
             factory=True,
             host=host,
             port=port,
@@ -327,7 +327,7 @@ def _program() -> str:
 def _model(settings: Settings) -> str:
     if not settings.uses_endpoint:
         return f"{settings.engine} ({local_names(settings)[0]})"
-    from pearl.chat.endpoint import address
+    from pearl.models.chat.endpoint import address
 
     return f"{settings.llm_model} at {address(settings)}"
 

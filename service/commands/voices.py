@@ -11,7 +11,7 @@ from pearl.cli.commands import epilog, group
 from pearl.cli.options import JSON_OPTION, USER_OPTION, write_json
 from pearl.errors import InputError
 from pearl.settings import load_settings
-from pearl.templates import load_template, template_names
+from pearl.text.templates import load_template, template_names
 from pearl.text.usable import counted
 from pearl.theta import theta_words
 from service.commands.common import erase, open_database

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pearl.chat.base import PromptRead
-from pearl.editing.edits import editing_lines
 from pearl.errors import ChatError, PearlError
+from pearl.models.chat.base import PromptRead
+from pearl.models.runtime.progress import duration
 from pearl.records import Draft, ScoredDocument
-from pearl.runtime.progress import duration
 from pearl.settings import Settings
+from pearl.style.editing.edits import editing_lines
 from pearl.text.usable import printable
 from service.commands.common import open_database
 from service.commands.shown import claim_lines, excerpt, for_terminal, moment
@@ -97,7 +97,9 @@ def say(line: str) -> None:
 
 
 def open_services(settings: Settings) -> Services:
-    logging.getLogger("pearl.chat").addHandler(logging.NullHandler())  # its failures are shown as errors and evidence
+    logging.getLogger("pearl.models.chat").addHandler(
+        logging.NullHandler()
+    )  # its failures are shown as errors and evidence
     with open_database(settings):  # its schema is brought up to date
         return Services(settings)
 

@@ -13,11 +13,11 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from pearl.answers.reasoning import without_reasoning
-from pearl.chat.base import ChatModel, Decoding, Message, Role, complete
 from pearl.clock import Clock
 from pearl.errors import ChatRefused
+from pearl.models.chat.base import ChatModel, Decoding, Message, Role, complete
 from pearl.records import Draft, Retrieval, Revision
+from pearl.text.answers.reasoning import without_reasoning
 from pearl.text.usable import storable
 from service.drafting.drafter import Delta, Event, Finished, Retrieved
 from service.process.threads import in_reading_thread

@@ -10,16 +10,10 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from pearl.answers.marks import CLOSING
-from pearl.chat.base import ChatModel, Chunk, Decoding, PromptRead, complete, joined
-from pearl.claims.claims import CARRIED_OVER, Sample, claims
 from pearl.clock import Clock
-from pearl.editing.best_of import Likenesses
 from pearl.errors import ChatError, ChatRefused, ContextExceeded, InputError
-from pearl.manner.edges import LOOKED_AT, NOTED, request_role
-from pearl.manner.ends import body_end
-from pearl.manner.subjects import MessageForm
-from pearl.prompts import (
+from pearl.models.chat.base import ChatModel, Chunk, Decoding, PromptRead, complete, joined
+from pearl.models.prompts import (
     InTime,
     Prompt,
     PromptInputs,
@@ -32,7 +26,13 @@ from pearl.prompts import (
     second_prompt,
 )
 from pearl.records import Claim, Document, Draft, Note, Request, Retrieval, Revision, ScoredDocument, Usage, Variant
-from pearl.templates import Template, change_template, load_template
+from pearl.style.claims.claims import CARRIED_OVER, Sample, claims
+from pearl.style.editing.best_of import Likenesses
+from pearl.style.manner.edges import LOOKED_AT, NOTED, request_role
+from pearl.style.manner.ends import body_end
+from pearl.style.manner.subjects import MessageForm
+from pearl.text.answers.marks import CLOSING
+from pearl.text.templates import Template, change_template, load_template
 from pearl.text.usable import counted, storable
 from retriever.base import Calibration, choose
 from service.drafting.deciding import DecisionPoint, decision_point

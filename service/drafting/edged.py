@@ -9,9 +9,9 @@ from itertools import islice
 
 import regex
 
-from pearl.manner.edges import GREETED, LOOKED_AT, NAMED, NO_EDGES, PEOPLE, UsualEdges, edges_of, names_a_person
-from pearl.manner.ends import PHRASES
 from pearl.records import Document, Note
+from pearl.style.manner.edges import GREETED, LOOKED_AT, NAMED, NO_EDGES, PEOPLE, UsualEdges, edges_of, names_a_person
+from pearl.style.manner.ends import PHRASES
 from pearl.text.language import detect, wanted_language
 from pearl.text.phrases import Phrases
 from pearl.text.usable import counted

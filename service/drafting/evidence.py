@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pearl.clock import Clock
-from pearl.prompts import Prompt
+from pearl.models.prompts import Prompt
 from pearl.records import Document, Note, Retrieval, ScoredDocument
 from pearl.text.usable import counted
 from retriever.base import is_short

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pearl.chat.base import ChatModel
 from pearl.clock import Clock
-from pearl.editing.best_of import Likenesses, Rewards, edited_text, editing_of, select
-from pearl.editing.candidates import write_candidates
 from pearl.errors import InputError
+from pearl.models.chat.base import ChatModel
 from pearl.records import Draft
 from pearl.settings import Settings
+from pearl.style.editing.best_of import Likenesses, Rewards, edited_text, editing_of, select
+from pearl.style.editing.candidates import write_candidates
 from service.histories.likeness import LikenessCache
 from service.process.threads import in_thread
 

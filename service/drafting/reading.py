@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pearl.answers.assistant import AssistantFilter, answers_as_assistant
-from pearl.answers.loops import LoopFilter
-from pearl.answers.marks import MarkFilter
-from pearl.chat.base import Chunk
 from pearl.errors import ChatRefused
-from pearl.prompts import Prompt, PromptInputs, edited_draft
+from pearl.models.chat.base import Chunk
+from pearl.models.prompts import Prompt, PromptInputs, edited_draft
 from pearl.records import Note
+from pearl.text.answers.assistant import AssistantFilter, answers_as_assistant
+from pearl.text.answers.loops import LoopFilter
+from pearl.text.answers.marks import MarkFilter
 from pearl.text.usable import counted, storable
 from service.drafting.edged import UNFRAMED, Frame, FrameFilter
 from service.drafting.repetition import RepetitionFilter, Repetitions

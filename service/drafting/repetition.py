@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import regex
 
-from pearl.manner.reference import common_words
-from pearl.prompts import PromptInputs
-from pearl.templates import frame
+from pearl.models.prompts import PromptInputs
+from pearl.style.manner.reference import common_words
+from pearl.text.templates import frame
 from pearl.text.words import CLOSERS, FULL_STOPS, composed
 
 RUN = 4  # words in a row that are a repetition; of a shorter instruction all, at least LEAST

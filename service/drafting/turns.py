@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pearl.prompts import Exchange
+from pearl.models.prompts import Exchange
 from pearl.records import ScoredDocument
 from retriever.base import UNCALIBRATED, Calibration
 

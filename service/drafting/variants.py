@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from pearl.chat.base import Decoding
 from pearl.errors import PearlError
+from pearl.models.chat.base import Decoding
 from pearl.records import Note
 from pearl.text.usable import counted
 from service.drafting.evidence import Shortlist

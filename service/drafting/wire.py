@@ -11,10 +11,10 @@ import orjson
 from pydantic import TypeAdapter
 
 from pearl import errors
-from pearl.claims.claims import Sample
 from pearl.errors import PearlError
 from pearl.records import Claim
 from pearl.settings import Settings
+from pearl.style.claims.claims import Sample
 from service.drafting.drafter import DraftJob, Embedding, Event
 from service.process.home_socket import NAME, HomeConnection, refusal, traits
 

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection
 
-from pearl.history.files import document_fields, format_line
+from pearl.text.history.files import document_fields, format_line
 from service.store import apart, calibrations, documents, drafts, feedback, profiles, voices
 from service.store.replies import reply_lines
 from service.store.users import User

@@ -17,7 +17,7 @@ from service.store.database import Database
 from service.store.samples import MANNER
 
 if TYPE_CHECKING:
-    from pearl.likeness.likeness import Likeness
+    from pearl.style.likeness.likeness import Likeness
 
 MOST_BYTES = 200_000_000  # of people's models in memory; one takes up to ten million
 
@@ -31,7 +31,9 @@ class LikenessCache(KeptByPerson["Likeness"]):
 
 
 def _read(connection: Connection, user_id: int, voice: str | None) -> Callable[[], Likeness]:
-    from pearl.likeness.likeness import Likeness  # loads the figures of the registers, which most calls do not need
+    from pearl.style.likeness.likeness import (
+        Likeness,  # loads the figures of the registers, which most calls do not need
+    )
 
     texts = [document.text for document in samples.newest_samples(connection, user_id, voice, MANNER)]
     return lambda: Likeness.fit(texts)

@@ -14,14 +14,14 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from pearl.errors import NotFound
-from pearl.manner.edges import usual_ends
-from pearl.manner.ends import RecipientManner, manners_by_recipient
-from pearl.manner.habits import Habit, habits, occasions
-from pearl.manner.rates import Push, pushes
-from pearl.manner.reference import ANY, OF_TEMPLATE, shipped
-from pearl.manner.usual_rates import LEAST_DRAFTS, UsualRates
 from pearl.records import Document
 from pearl.stats.bootstrap import Bootstrap
+from pearl.style.manner.edges import usual_ends
+from pearl.style.manner.ends import RecipientManner, manners_by_recipient
+from pearl.style.manner.habits import Habit, habits, occasions
+from pearl.style.manner.rates import Push, pushes
+from pearl.style.manner.reference import ANY, OF_TEMPLATE, shipped
+from pearl.style.manner.usual_rates import LEAST_DRAFTS, UsualRates
 from pearl.text.usable import counted
 from pearl.text.words import folded
 from service.histories.kept import KeptByPerson

@@ -6,20 +6,11 @@ import os
 import re
 import shlex
 import shutil
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection
-
 from pearl.errors import InputError
-from pearl.manner.edits import MOSTLY, edit_between
-from pearl.records import Document
-from service.hook import LONGEST_WAIT
-from service.importers.git import whole_message
 from service.process.git_process import git_answer, git_path
-from service.store import drafts
 
 # variables of the services that build and test; no one sees a draft there
 UNATTENDED = ("CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION")
@@ -157,37 +148,3 @@ def with_draft(content: bytes, mark: bytes, draft: str) -> bytes:
     if comments and not comments.startswith(mark + CUT):  # above a cut everything is text
         comments = mark + NOTE.encode() + b"\n" + mark + b"\n" + comments
     return text + b"\n\n" + written + comments
-
-
-REASON = "mostly a draft of PEARL's"
-
-
-@dataclass(frozen=True, slots=True)
-class DraftedMessages:
-    """A user's drafts, to recognize messages by."""
-
-    by_line: dict[str, set[tuple[float, str]]]  # line -> (time, text) of each draft with that line
-
-    @classmethod
-    def of_user(cls, connection: Connection, user_id: int) -> DraftedMessages:
-        by_line = defaultdict(set)
-        for created_at, text in drafts.texts(connection, user_id):
-            for line in _lines(text):
-                by_line[line].add((created_at, text))
-        return cls(dict(by_line))
-
-    def __contains__(self, document: Document) -> bool:
-        """True if a draft has a line of the message and more than half of its words. It must be from before the commit
-        or from the minutes after its date in which the hook may still have been writing."""
-        if not self.by_line:
-            return False
-        message = whole_message(document).text
-        return any(
-            created_at <= (document.timestamp or 0.0) + LONGEST_WAIT
-            and edit_between(text, message).machine_share > MOSTLY
-            for created_at, text in set().union(*(self.by_line.get(line, ()) for line in _lines(message)))
-        )
-
-
-def _lines(message: str) -> set[str]:
-    return {line.strip() for line in message.splitlines()} - {""}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pearl.cli.options import writing
 from pearl.errors import Conflict, InputError
-from pearl.files.whole import opened
+from pearl.text.files.whole import opened
 from service.process.git_process import git_path
 
 NAME = "prepare-commit-msg"

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pearl.errors import InputError
-from pearl.prompts import fair_shares
-from pearl.templates import change_template
+from pearl.models.prompts import fair_shares
+from pearl.text.templates import change_template
 from pearl.text.usable import counted
 from service.drafting.drafter import DraftJob
-from service.importers.git import PATHS_SHOWN, changed_paths, whole_message
+from service.importing.sources.git import PATHS_SHOWN, changed_paths, whole_message
 from service.process.git_process import git_answer, run_git
 
 DIFF = ("diff", "--cached", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--submodule=short")

@@ -15,10 +15,10 @@ from pathlib import Path
 import orjson
 
 from pearl.errors import InputError
-from pearl.history.files import GZIP_MAGIC, UTF_16
-from service.importers.archive import is_zip, open_archive, open_zip, walk
-from service.importers.mails.spans import is_mbox
-from service.importers.notes.kinds import NOTE_SUFFIXES, is_chat
+from pearl.text.history.files import GZIP_MAGIC, UTF_16
+from service.importing.sources.archive import is_zip, open_archive, open_zip, walk
+from service.importing.sources.mails.spans import is_mbox
+from service.importing.sources.notes.kinds import NOTE_SUFFIXES, is_chat
 
 HEAD_BYTES = 1 << 16
 MAX_NAMES = 20_000

@@ -13,13 +13,13 @@ from typing import IO, Any
 from sqlalchemy import Connection
 
 from pearl.errors import InputError, NotFound
-from pearl.files.json_stream import JsonStream, as_object
-from pearl.history.files import decompressed, parse_document, reading
-from pearl.templates import DEFAULT_TEMPLATE, load_template
+from pearl.text.files.json_stream import JsonStream, as_object
+from pearl.text.history.files import decompressed, parse_document, reading
+from pearl.text.templates import DEFAULT_TEMPLATE, load_template
 from pearl.text.usable import check_id
-from service.importers.archive import CountingReader
-from service.importers.base import Importer, Items, LeftOut, Options, SourceDocument
 from service.importing.run import ImportSummary, run_import
+from service.importing.sources.archive import CountingReader
+from service.importing.sources.base import Importer, Items, LeftOut, Options, SourceDocument
 from service.store import apart, drafts, feedback, profiles, users, voices
 from service.store.database import Database
 from service.store.drafts import StoredDraft

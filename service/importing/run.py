@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
@@ -13,17 +13,20 @@ from typing import Any
 from sqlalchemy import Connection
 
 from pearl.errors import InputError, Interrupted, PearlError, StoreError
-from pearl.history.watched import ReadingWatch, watched
-from pearl.recipients import check_document
-from pearl.templates import COMMIT, DEFAULT_TEMPLATE
+from pearl.records import Document
+from pearl.style.manner.edits import MOSTLY, edit_between
+from pearl.text.history.watched import ReadingWatch, watched
 from pearl.text.language import detect
+from pearl.text.recipients import check_document
+from pearl.text.templates import COMMIT, DEFAULT_TEMPLATE
 from pearl.text.usable import check_characters, check_id, check_text, counted, parse_timestamp, storable
 from pearl.text.words import count_words
-from service.hook.message import REASON, DraftedMessages
-from service.importers.base import Importer, Items, LeftOut, Options, Remark, SourceDocument
-from service.importers.identities import Identities, Sender
+from service.importing.sources.base import Importer, Items, LeftOut, Options, Remark, SourceDocument
+from service.importing.sources.git import whole_message
+from service.importing.sources.identities import Identities, Sender
+from service.process.git_process import LONGEST_WAIT_S
 from service.process.temporary import clear_abandoned
-from service.store import apart, documents, imports, users
+from service.store import apart, documents, drafts, imports, users
 from service.store.database import Database
 from service.store.documents import Addition, AddOutcome
 from service.store.ids import new_id
@@ -33,6 +36,7 @@ from service.store.user_counts import count_documents
 from service.store.users import User
 from service.store.voices import check_name
 
+DRAFTED = "mostly a draft of PEARL's"
 NAME_KEPT = 40  # characters: a plug-in's name may be longer than the column
 NAMES = {
     AddOutcome.CREATED: "imported",
@@ -308,7 +312,7 @@ def _usable(items: Items, tally: _Tally, least_words: int, drafted: DraftedMessa
                 if least_words and count_words(item.document.text) < least_words:
                     item = LeftOut(item.where, f"fewer than {least_words:,} words")
                 elif item.document in drafted:
-                    item = LeftOut(item.where, REASON)
+                    item = LeftOut(item.where, DRAFTED)
         if isinstance(item, LeftOut):
             tally.leave_out(item)
             if tally.errors_total > MOST_ERRORS + 10 * usable:
@@ -431,3 +435,34 @@ def _with_stored(error: PearlError, stored: int) -> PearlError:
         code=error.code,
         retry_after=error.retry_after,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedMessages:
+    """A user's drafts, to recognize messages by."""
+
+    by_line: dict[str, set[tuple[float, str]]]  # line -> (time, text) of each draft with that line
+
+    @classmethod
+    def of_user(cls, connection: Connection, user_id: int) -> DraftedMessages:
+        by_line = defaultdict(set)
+        for created_at, text in drafts.texts(connection, user_id):
+            for line in _lines(text):
+                by_line[line].add((created_at, text))
+        return cls(dict(by_line))
+
+    def __contains__(self, document: Document) -> bool:
+        """True if a draft has a line of the message and more than half of its words. It must be from before the commit
+        or from the minutes after its date in which the hook may still have been writing."""
+        if not self.by_line:
+            return False
+        message = whole_message(document).text
+        return any(
+            created_at <= (document.timestamp or 0.0) + LONGEST_WAIT_S
+            and edit_between(text, message).machine_share > MOSTLY
+            for created_at, text in set().union(*(self.by_line.get(line, ()) for line in _lines(message)))
+        )
+
+
+def _lines(message: str) -> set[str]:
+    return {line.strip() for line in message.splitlines()} - {""}

@@ -15,10 +15,18 @@ import anyio
 
 from pearl.errors import Conflict, InputError, Interrupted, Overloaded, PearlError, TooLarge
 from pearl.text.usable import printable
-from service.importers.base import Importer, Items, LeftOut, Options, SourceDocument, importer_names, load_importer
 from service.importing.guessing import Guess, guess_importer
 from service.importing.restore import EXPORT, ExportReader, import_export
 from service.importing.run import ImportSummary, run_import
+from service.importing.sources.base import (
+    Importer,
+    Items,
+    LeftOut,
+    Options,
+    SourceDocument,
+    importer_names,
+    load_importer,
+)
 from service.store.database import Database
 from service.store.drafts import StoredDraft
 from service.store.users import User

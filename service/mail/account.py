@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from pearl.cli.options import writing
 from pearl.errors import InputError
-from pearl.files.whole import OTHERS, opened
-from pearl.recipients import ADDRESS
+from pearl.text.files.whole import OTHERS, opened
+from pearl.text.recipients import ADDRESS
 from service.mail.oauth import Client, Grant
 
 KEYRING = "pearl mail"  # the name of our entries

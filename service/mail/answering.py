@@ -15,15 +15,15 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate
 
-from pearl.recipients import ADDRESS, recipient_of
 from pearl.text.language import detect
+from pearl.text.recipients import ADDRESS, recipient_of
 from pearl.text.usable import printable, storable
-from service.importers.base import stable_id
-from service.importers.identities import Identities
-from service.importers.mails.headers import parse_sender
-from service.importers.mails.message import MESSAGE_ID, Envelope, read_envelope
-from service.importers.mails.parts import MailPart, parts_of, text_of
-from service.importers.mbox import request_of
+from service.importing.sources.base import stable_id
+from service.importing.sources.identities import Identities
+from service.importing.sources.mails.headers import parse_sender
+from service.importing.sources.mails.message import MESSAGE_ID, Envelope, read_envelope
+from service.importing.sources.mails.parts import MailPart, parts_of, text_of
+from service.importing.sources.mbox import request_of
 from service.mail.habits import Habits
 
 USABLE_ID = re.compile(r"[!-;=?-~]{1,250}")

@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from service.importers.html_text import html_to_text
-from service.importers.mails.headers import parse_addresses
-from service.importers.mails.introductions import find_introductions
-from service.importers.mails.message import Envelope, read_envelope
-from service.importers.mails.parts import decoded, parts_of, text_of
-from service.importers.mails.phrases import DEVICES, FOOTERS
-from service.importers.mails.quotes import split_mail
-from service.importers.mbox import RepeatedEndings
-from service.importers.quotes import QUOTE_MARK
+from service.importing.sources.html_text import html_to_text
+from service.importing.sources.mails.headers import parse_addresses
+from service.importing.sources.mails.introductions import find_introductions
+from service.importing.sources.mails.message import Envelope, read_envelope
+from service.importing.sources.mails.parts import decoded, parts_of, text_of
+from service.importing.sources.mails.phrases import DEVICES, FOOTERS
+from service.importing.sources.mails.quotes import split_mail
+from service.importing.sources.mbox import RepeatedEndings
+from service.importing.sources.quotes import QUOTE_MARK
 
 # the element of a signature, as mail programs name it; none in a quote
 SIGNATURE = re.compile(

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pearl.errors import Conflict, InputError
-from service.importers.base import Items, LeftOut, Options, SourceDocument
-from service.importers.mbox import MboxImporter
 from service.importing.run import run_import
+from service.importing.sources.base import Items, LeftOut, Options, SourceDocument
+from service.importing.sources.mbox import MboxImporter
 from service.mail.mailbox import Mail
 from service.process.temporary import temporary_folder
 from service.store import drafts, feedback

@@ -16,8 +16,8 @@ from imapclient.tls import IMAP4_TLS
 
 from pearl.errors import AccessError, InputError, MailError
 from pearl.text.usable import printable
-from service.importers.mails.boxes import MESSAGE_BYTES
-from service.importers.mails.headers import HEADER_BYTES
+from service.importing.sources.mails.boxes import MESSAGE_BYTES
+from service.importing.sources.mails.headers import HEADER_BYTES
 from service.mail.account import Account, Secret
 from service.mail.oauth import Tokens
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pearl.cli.options import writing
 from pearl.errors import InputError
-from pearl.files.whole import opened
+from pearl.text.files.whole import opened
 
 
 @dataclass(slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from service.importers.mails.kinds import CALENDAR, ENCRYPTED, REACTION, RECEIPT, why_automatic, why_no_letter
-from service.importers.mails.parts import text_of
-from service.importers.mbox import MACHINE
+from service.importing.sources.mails.kinds import CALENDAR, ENCRYPTED, REACTION, RECEIPT, why_automatic, why_no_letter
+from service.importing.sources.mails.parts import text_of
+from service.importing.sources.mbox import MACHINE
 from service.mail.answering import Waiting
 
 BULK = {"auto_reply", "bulk", "junk"}  # Precedence; older mailing lists set "bulk", too

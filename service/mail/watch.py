@@ -11,19 +11,19 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Protocol
 
-from pearl.answers.marks import CLOSING
-from pearl.chat.base import Decoding
 from pearl.errors import ChatError, InputError, MailError, NotFound, Overloaded, StoreError
+from pearl.models.chat.base import Decoding
 from pearl.records import Draft
+from pearl.text.answers.marks import CLOSING
 from pearl.text.usable import counted, printable
 from service.drafting.drafter import AUTO, DraftJob
-from service.importers.base import Options, stable_id
-from service.importers.identities import Identities
-from service.importers.mails.boxes import MESSAGE_BYTES
-from service.importers.mails.headers import parse_addresses
-from service.importers.mails.message import read_envelope
-from service.importers.mails.phrases import PHRASES
-from service.importers.mbox import SENT, quotes_nothing
+from service.importing.sources.base import Options, stable_id
+from service.importing.sources.identities import Identities
+from service.importing.sources.mails.boxes import MESSAGE_BYTES
+from service.importing.sources.mails.headers import parse_addresses
+from service.importing.sources.mails.message import read_envelope
+from service.importing.sources.mails.phrases import PHRASES
+from service.importing.sources.mbox import SENT, quotes_nothing
 from service.mail.account import Account, Secret
 from service.mail.answering import USABLE_ID, Waiting, as_mail, as_note, draft_id_of, id_key, key_of
 from service.mail.habits import Habits, read_habits

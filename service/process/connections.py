@@ -10,7 +10,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 ON_LOOPBACK = "_PEARL_ON_LOOPBACK"  # the variable by which `pearl serve` tells its workers that it listens there alone
 MOST_WITHOUT_HEAD = 400  # connections; usual systems let a process open 1,024 files
 CONNECTED = "pearl.connected"  # in a scope the address that connected; uvicorn believes X-Forwarded-For about "client"
-HEAD_S = 15.0  # for all lines of a request's head; bodies have READ_TIMEOUT_S of service.api.bodies
+HEAD_S = 15.0  # for all lines of a request's head; bodies have READ_TIMEOUT_S of service.http.api.bodies
 
 
 class TimedProtocol(HttpToolsProtocol):

@@ -13,6 +13,7 @@ from typing import IO
 from pearl.errors import InputError
 
 CHUNK_BYTES = 1 << 16
+LONGEST_WAIT_S = 600.0  # of a commit for its draft, which may so be later than the commit's date
 MAX_FIELD_BYTES = 4_000_000  # more than a text may have, so that a longer one is refused rather than cut
 
 

@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
-from pearl.chat.base import ChatModel, Chunk, Decoding, Message
-from pearl.chat.choose import writes_here
-from pearl.claims.personal import ADVICE, Mask, Restorer
+from pearl.models.chat.base import ChatModel, Chunk, Decoding, Message
+from pearl.models.chat.choose import writes_here
 from pearl.settings import Settings
+from pearl.style.claims.personal import ADVICE, Mask, Restorer
 from service.process.threads import in_reading_thread
 
 

@@ -10,12 +10,12 @@ from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from pearl.chat.base import ChatModel, Chunk, Decoding, Message
 from pearl.errors import ChatError, ChatInterrupted, ChatRateLimited, ChatRefused, ChatRejected, StoreError
+from pearl.models.chat.base import ChatModel, Chunk, Decoding, Message
 from service.store import keys
 from service.store.database import Database
 
-log = logging.getLogger("pearl.chat")
+log = logging.getLogger("pearl.models.chat")
 
 CHECKED_S = 10.0  # how long the outcome of a check or of a successful call counts
 FAILED_S = 30.0  # how long a failed call counts: an endpoint may pass the check and still fail

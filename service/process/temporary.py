@@ -19,8 +19,8 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 from pearl.errors import StoreError
-from pearl.files.whole import NO_ROOM
-from pearl.history.files import check_unpacked
+from pearl.text.files.whole import NO_ROOM
+from pearl.text.history.files import check_unpacked
 
 FOLDER_NAME = "pearl-import-"
 KEPT_AT_MOST = 20  # times the packed size that temporary files may have; texts pack to a fifth or tenth

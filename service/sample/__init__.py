@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from pearl.files.whole import private_file, private_folder
-from pearl.history.files import parse_document, parse_lines
 from pearl.records import Document
 from pearl.settings import Settings
+from pearl.text.files.whole import private_file, private_folder
+from pearl.text.history.files import parse_document, parse_lines
 from service.store import documents, keys, users, voices
 from service.store.database import Database
 from service.store.documents import Addition

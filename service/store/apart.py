@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, case, func, literal, select, update
 
 from pearl.errors import InputError
-from pearl.manner.edits import MOSTLY, Edit
-from pearl.manner.tells import LONGEST, NONE, SINCE, Tells
 from pearl.records import Document
-from pearl.templates import COMMIT
+from pearl.style.manner.edits import MOSTLY, Edit
+from pearl.style.manner.tells import LONGEST, NONE, SINCE, Tells
+from pearl.text.templates import COMMIT
 from pearl.text.usable import check_id
 from service.store import users
 from service.store.tables import documents, voices

@@ -27,8 +27,8 @@ from sqlalchemy.schema import CreateIndex
 
 from pearl import __version__
 from pearl.errors import InputError, StoreError
-from pearl.files.whole import FILE_MODE, replaced_file
-from pearl.history.files import located
+from pearl.text.files.whole import FILE_MODE, replaced_file
+from pearl.text.history.files import located
 from service.store import documents, keys, schema, tables, transfer, users, voices
 from service.store.database import Database
 from service.store.tables import metadata

@@ -19,7 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from pearl.errors import InputError, PearlError, StoreError
 from pearl.extras import missing_extra
-from pearl.files.whole import private_file, private_folder
+from pearl.text.files.whole import private_file, private_folder
 from pearl.text.shown_urls import why
 from service.store import erasures, schema
 from service.store.failures import explain, standby

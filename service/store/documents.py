@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, LargeBinary, Row, Select, cast
 
 from pearl.errors import NotFound, TooLarge
 from pearl.records import Document
-from pearl.templates import COMMIT, DEFAULT_TEMPLATE
+from pearl.text.templates import COMMIT, DEFAULT_TEMPLATE
 from service.store import apart, embeddings, erasures, jobs, users, voices
 from service.store.drafts import measured
 from service.store.ids import digest

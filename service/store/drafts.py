@@ -14,7 +14,6 @@ from typing import Any
 from sqlalchemy import JSON, Column, Connection, Float, String, Table, func, insert, select
 
 from pearl.errors import InputError, NotFound
-from pearl.manner.edits import Edit, edit_between
 from pearl.records import (
     Claim,
     DecidedBy,
@@ -33,6 +32,7 @@ from pearl.records import (
     Variant,
 )
 from pearl.stats.proportions import Interval
+from pearl.style.manner.edits import Edit, edit_between
 from pearl.text.usable import check_characters, json_type
 from service.store import users
 from service.store.ids import digest

@@ -8,9 +8,9 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from pearl.asking.kept import LOCK_TIMEOUT_S, ReplyStore, open_replies
 from pearl.errors import InputError, PearlError
-from pearl.files.whole import private_folder
+from pearl.models.asking.kept import LOCK_TIMEOUT_S, ReplyStore, open_replies
+from pearl.text.files.whole import private_folder
 from service.store.users import User
 
 FOLDER = "calibrations"

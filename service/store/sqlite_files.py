@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from pearl.errors import StoreError
-from pearl.files.whole import private_file
+from pearl.text.files.whole import private_file
 
 LEAST_ROOM = 2**20  # bytes on the disk, for a draft to be stored
 RESERVE = 16 * 2**20  # bytes kept for deletions: what is deleted is overwritten, by way of the write-ahead log

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, exists, func, select, update
 
 from pearl.errors import AccessError, Conflict, InputError, NotFound, TooLarge
-from pearl.templates import DEFAULT_TEMPLATE
+from pearl.text.templates import DEFAULT_TEMPLATE
 from pearl.text.usable import check_characters, check_id, meant
 from service.store import erasures
 from service.store.tables import calibrations, documents, drafts, profiles, upsert, voices

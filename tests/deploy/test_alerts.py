@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from pearl.settings import load_settings
-from service.app import create_app
+from service.http.app import create_app
 from service.process.metrics import Metrics
 from tests.source import ROOT
 

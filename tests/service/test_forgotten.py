@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pearl.chat.base import Chunk, Decoding, Message
+from pearl.models.chat.base import Chunk, Decoding, Message
 from service.histories.embedding import BackgroundEmbedder, Precedence
 from tests.fake_chat import FakeChatModel
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pearl.chat.speed import Speed
 from pearl.errors import InputError, NotFound, StoreError
-from pearl.prompts import first_message
+from pearl.models.chat.speed import Speed
+from pearl.models.prompts import first_message
 from pearl.settings import load_settings
-from pearl.templates import DEFAULT_TEMPLATE, load_template
-from service.app import create_app
+from pearl.text.templates import DEFAULT_TEMPLATE, load_template
+from service.http.app import create_app
 from service.services import Services
 from tests.fake_chat import FakeChatModel
 

@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from pearl.clock import Budget
-from pearl.history.partition import split_of
 from pearl.records import Document, Request
+from pearl.text.history.partition import split_of
 from retriever.history.word_weights import WordWeights
 from training.data.records import Example
 from training.data.selection import SelectionOptions, select

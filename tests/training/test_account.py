@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pearl.clock import Budget
-from pearl.history.partition import DEV
+from pearl.text.history.partition import DEV
 from retriever.history.word_weights import WordWeights
 from training.account import question_floors
 from training.data.histories import Corpus

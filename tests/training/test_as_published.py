@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pearl.history.partition import DEV, TEST, TRAIN
 from pearl.records import Document, Request
+from pearl.text.history.partition import DEV, TEST, TRAIN
 from retriever.calibrated.artifact import CROSS_ENCODER, load_artifact, read_manifest
 from retriever.models.cross_encoder import ALL_WORDS, CrossEncoderModel, PairReading
 from training.config import ALL, AS_PUBLISHED, TrainingConfig, values_of

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pearl.history.partition import DEV, SPLITS, TEST, TRAIN
+from pearl.text.history.partition import DEV, SPLITS, TEST, TRAIN
 from retriever.calibrated.artifact import read_manifest
 from retriever.models.files import file_digest
 from training.gains.scores import read_scores

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from pearl.clock import Budget
 from pearl.errors import InputError
-from pearl.templates import load_template
+from pearl.text.templates import load_template
 from retriever.calibrated.artifact import load_artifact
 from training import finish
 from training.finish import draft_template, measured, with_threshold

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pearl.history.partition import SPLITS, split_of
+from pearl.text.history.partition import SPLITS, split_of
 from tests.source import ROOT
 from training.data.histories import Corpus
 from training.gains.scores import read_scores, scored_examples

@@ -23,7 +23,7 @@ import pytest
 
 from pearl.errors import ChatTimeout, InputError
 from pearl.extras import MissingExtra
-from pearl.runtime.ray_workers import Cluster, Placement, _placed, _Room, _why_not
+from pearl.models.runtime.ray_workers import Cluster, Placement, _placed, _Room, _why_not
 from tests.source import ROOT
 from tests.tiny_gguf import write_tiny_gguf
 
@@ -136,7 +136,7 @@ def nothing() -> Iterator[int]:
 )
 def test_an_address_without_a_cluster_is_refused(monkeypatch, there, host, why):
     pytest.importorskip("ray", reason="the extra ray is not installed")
-    monkeypatch.setattr("pearl.runtime.ray_workers.ANSWERS_S", 1.0)
+    monkeypatch.setattr("pearl.models.runtime.ray_workers.ANSWERS_S", 1.0)
     with there() as port, pytest.raises(InputError) as raised:
         Cluster.read(f"{host}:{port}").connect()
     assert why in raised.value.message

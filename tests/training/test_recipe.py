@@ -18,8 +18,8 @@ from rich.console import Console
 
 from pearl.clock import Budget
 from pearl.errors import InputError
-from pearl.history.partition import DEV, TEST, TRAIN
 from pearl.records import Document, Request
+from pearl.text.history.partition import DEV, TEST, TRAIN
 from retriever.calibrated.artifact import CROSS_ENCODER, Artifact, artifact_retriever, load_artifact, read_manifest
 from retriever.models.encoder import SentenceEncoder
 from training.choose.measure import LEAST_REQUESTS

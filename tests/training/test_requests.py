@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from pearl.asking.kept import open_replies
-from pearl.chat.base import Reply
 from pearl.errors import ChatRefused, ChatTimeout
-from pearl.history.files import read_histories
+from pearl.models.asking.kept import open_replies
+from pearl.models.chat.base import Reply
 from pearl.records import Document, Usage
+from pearl.text.history.files import read_histories
 from tests.fake_chat import FakeChatModel
 from training.requests import (
     RequestReplies,

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from pearl.chat.base import ChatModel
-from pearl.chat.choose import calls_at_once, make_chat_model
 from pearl.cli.options import (
     JSON_OPTION,
     LLM_OPTION,
@@ -20,6 +18,8 @@ from pearl.cli.options import (
     check_writable,
     write_json,
 )
+from pearl.models.chat.base import ChatModel
+from pearl.models.chat.choose import calls_at_once, make_chat_model
 from pearl.settings import load_settings
 from training.progress import Advance, progress_of
 
@@ -43,8 +43,8 @@ def requests(
     Existing requests stay as they are. Repeat an interrupted command and it goes on where it stopped: the replies so
     far are kept beside OUT.
     """
-    from pearl.asking.kept import open_replies
-    from pearl.history.files import read_histories
+    from pearl.models.asking.kept import open_replies
+    from pearl.text.history.files import read_histories
     from training.files import alone_with, check_file
     from training.requests import RequestReplies, texts_without_request, write_history
 

@@ -58,8 +58,8 @@ def retriever(
 
     from rich.console import Console
 
-    from pearl.chat.choose import make_chat_model
     from pearl.errors import InputError, PearlError
+    from pearl.models.chat.choose import make_chat_model
     from pearl.settings import load_settings
     from training.choose.operating_point import check_metric
 

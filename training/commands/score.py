@@ -58,9 +58,9 @@ def score(
 
     Repeat an interrupted command and it goes on where it stopped.
     """
-    from pearl.history.files import read_histories
-    from pearl.history.partition import LATEST, SPLITS, TARGETS_PER_USER, check_split
     from pearl.settings import load_settings
+    from pearl.text.history.files import read_histories
+    from pearl.text.history.partition import LATEST, SPLITS, TARGETS_PER_USER, check_split
     from pearl.text.usable import counted
     from retriever.templates import auxiliary_template
     from training.data.histories import fingerprint
@@ -117,7 +117,7 @@ def explain_split(
     histories: Mapping[str, Sequence[Document]], split: str | None, way: str, seed: int, console: Console
 ) -> None:
     """Say where a split lies if it is not one by users, and how targets are chosen where documents have no time."""
-    from pearl.history.partition import users_of
+    from pearl.text.history.partition import users_of
     from training.data.histories import untimed_users
     from training.data.split import BY_TIME, BY_USERS, PARTS
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.errors import InputError
-from pearl.files.whole import replaced_file
+from pearl.text.files.whole import replaced_file
 from retriever.models.encoder import Encoder, Vectors
 
 Halves = NDArray[np.float16]

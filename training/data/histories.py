@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pearl.errors import InputError
-from pearl.history.files import read_histories, reading
 from pearl.records import Document
+from pearl.text.history.files import read_histories, reading
 
 
 def corpus_name(path: Path) -> str:

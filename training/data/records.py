@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.errors import InputError
-from pearl.files.whole import opened
-from pearl.history.files import document_fields
 from pearl.records import Document, Request
+from pearl.text.files.whole import opened
+from pearl.text.history.files import document_fields
 
 Floats = NDArray[np.floating[Any]]
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from pearl.errors import InputError
-from pearl.history.partition import (
+from pearl.records import Document
+from pearl.text.history.partition import (
     DEV,
     ROLLING,
     SPLITS,
@@ -19,7 +20,6 @@ from pearl.history.partition import (
     partition,
     users_of,
 )
-from pearl.records import Document
 from training.data.records import Example
 
 BY_USERS, BY_TIME = "users", "time"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pearl.files.whole import replaced_file
+from pearl.text.files.whole import replaced_file
 from retriever.models.quantized import write_weights
 from training.data.records import Example
 from training.fit.cross_encoder import GroupFitting, fit_cross_encoder, load_trained, save_trained

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from pearl.runtime.ray_workers import Cluster, Made, Workers
-from pearl.runtime.side_by_side import side_by_side
+from pearl.models.runtime.ray_workers import Cluster, Made, Workers
+from pearl.models.runtime.side_by_side import side_by_side
 from retriever.models.auxiliary import AuxiliaryModel
 from retriever.models.load_auxiliary import load_auxiliary
 from training.gains.units import ScoringUnit

@@ -11,8 +11,8 @@ from shutil import copyfile
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.files.whole import replaced_file
 from pearl.records import Document
+from pearl.text.files.whole import replaced_file
 from training.data.histories import Corpus, fingerprint
 from training.data.records import Example
 from training.data.split import BY_TIME, BY_USERS, written_in

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pearl.errors import InputError
-from pearl.files.whole import replaced_file
 from pearl.records import Document, Request
+from pearl.text.files.whole import replaced_file
 from training.data.records import Example
 from training.data.selection import Selection, SelectionOptions, select
 from training.gains.scores import METADATA, other_model, read_scores, read_table, scored_requests

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.history.partition import DEV, ROLLING, TEST, TRAIN
+from pearl.text.history.partition import DEV, ROLLING, TEST, TRAIN
 from retriever.models.auxiliary import AuxiliaryModel
 from retriever.templates import auxiliary_template
 from training.config import EXTENT_CHOICES

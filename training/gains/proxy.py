@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from pearl.history.partition import TRAIN, users_of
 from pearl.records import Request
+from pearl.text.history.partition import TRAIN, users_of
 from retriever.history.lexical import words
 from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder

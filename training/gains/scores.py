@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pearl.errors import InputError
-from pearl.files.whole import replaced_file
 from pearl.records import Document, Request
+from pearl.text.files.whole import replaced_file
 from retriever.base import oldest_first
 from training.config import MEAN, SUM
 from training.data.histories import times_of_all_or_none

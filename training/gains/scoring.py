@@ -22,9 +22,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pearl.errors import InputError
-from pearl.files.whole import replaced_file
-from pearl.history.partition import TRAIN
 from pearl.records import Document
+from pearl.text.files.whole import replaced_file
+from pearl.text.history.partition import TRAIN
 from retriever.models.auxiliary import AuxiliaryModel, Likelihood, PairGroup, Tokens
 from retriever.templates import AuxiliaryTemplate
 from training.data.split import BY_USERS, written_in

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pearl.errors import InputError
-from pearl.history.partition import LATEST, Partition, partition, users_of
 from pearl.records import Document, Request
+from pearl.text.history.partition import LATEST, Partition, partition, users_of
 from retriever.history.lexical import BM25Index, hashed_words
 from training.data.split import BY_USERS, part_of
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from pearl.cli.options import write_json
-from pearl.history.partition import DEV, SPLITS, TEST, TRAIN
 from pearl.settings import EMBEDDED
+from pearl.text.history.partition import DEV, SPLITS, TEST, TRAIN
 from retriever.calibrated.artifact import MANIFEST, SHIPPED
 
 ROOT = Path(__file__).resolve().parents[2]

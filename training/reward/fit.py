@@ -14,7 +14,7 @@ import torch
 from rich.console import Console
 from torch import Tensor, nn
 
-from pearl.files.whole import replaced_file
+from pearl.text.files.whole import replaced_file
 from retriever.models.files import system_errors
 from retriever.reward.artifact import COSINE
 from training.progress import progress_of

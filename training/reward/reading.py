@@ -17,7 +17,7 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from pearl.errors import InputError
-from pearl.files.whole import replaced_file
+from pearl.text.files.whole import replaced_file
 from retriever.models.encoder import encoder_source
 from retriever.models.files import source_digest, system_errors
 from retriever.models.hardware import prefers_bfloat16

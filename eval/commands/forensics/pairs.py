@@ -21,14 +21,14 @@ from eval.recorded.forensics.pair_files import write_pairs
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table, counts_cell
-from pearl.asking.kept import Question
-from pearl.chat.base import Decoding, Message
-from pearl.chat.choose import engine_and_model
 from pearl.cli.options import JSON_OPTION, bundled, check_unread, write_json
 from pearl.errors import ChatError, InputError
-from pearl.prompts import PromptInputs
+from pearl.models.asking.kept import Question
+from pearl.models.chat.base import Decoding, Message
+from pearl.models.chat.choose import engine_and_model
+from pearl.models.prompts import PromptInputs
 from pearl.settings import Settings, load_settings
-from pearl.templates import load_template
+from pearl.text.templates import load_template
 
 ABOUT = """A prompt is a line of text, or of JSON Lines with "prompt". Both models answer it without a system message,
 and an annotator for each model prefers its answers. A name that is no engine is a model of the endpoint.

@@ -24,10 +24,10 @@ from eval.recorded.labels import PeopleLabels, item_name, judged_items, labels_f
 from eval.report.head import Head
 from eval.report.report import Outputs, Report
 from eval.report.tables import Json, Table
-from pearl.chat.base import Decoding
 from pearl.cli.commands import PathCommand, epilog
 from pearl.cli.options import JSON_OPTION, parameter, parameters_of, write_json
 from pearl.errors import InputError
+from pearl.models.chat.base import Decoding
 
 HUMAN_HELP = "People's labels of some items; correct the rates by them, as pearl eval corrected does."
 DRAWING = Drawing(temperature=0.7)

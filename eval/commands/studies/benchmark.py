@@ -41,8 +41,8 @@ from eval.report.tables import Columns, Json, Table, caption_of, metric_columns,
 from eval.retrieval.gains import clusters
 from eval.stats.proportions import add_holm
 from pearl import __version__
-from pearl.asking.write import WrittenText, is_no_draft, write_drafts
 from pearl.cli.options import known
+from pearl.models.asking.write import WrittenText, is_no_draft, write_drafts
 from pearl.settings import EMBEDDED
 from pearl.stats.bootstrap import Bootstrap, Floats
 from pearl.stats.chance import exchange_p

@@ -49,8 +49,8 @@ from eval.report.tables import (
 )
 from eval.retrieval.gains import clusters
 from eval.stats.slices import equal_bins
-from pearl.asking.write import WrittenText, write_drafts
 from pearl.errors import InputError
+from pearl.models.asking.write import WrittenText, write_drafts
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
 from retriever.models.bertscore import BertScore
 
@@ -121,7 +121,7 @@ def compared_by_count(options: WritingOptions) -> Report:
     """Compare drafts by the documents shown: a fixed number, or those that score near the best one."""
     from eval.commands.writing import ready
     from eval.drafts.by_count import by_count, shown_report, shown_tables
-    from pearl.templates import load_template
+    from pearl.text.templates import load_template
 
     # with k given, the model's own margin leaves nothing out
     options = replace(options, k=options.k or load_template(options.template).k)

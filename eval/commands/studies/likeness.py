@@ -38,9 +38,9 @@ from eval.report.tables import Json, Table, named
 from eval.stats.certainty import CertainAnswers, brier, calibration_error, reliability
 from pearl.cli.options import known
 from pearl.errors import InputError
-from pearl.likeness.impostors import AGAINST_FEW, FEW, Impostors, is_same_person, shipped_references
-from pearl.likeness.likeness import Likeness
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
+from pearl.style.likeness.impostors import AGAINST_FEW, FEW, Impostors, is_same_person, shipped_references
+from pearl.style.likeness.likeness import Likeness
 from pearl.text.usable import counted
 from retriever.models.encoder import Encoder, SentenceEncoder
 

@@ -37,8 +37,8 @@ from eval.report.pictures import BLUE, GREY, ORANGE, panels
 from eval.report.report import Report
 from eval.report.tables import Columns, Json, Table, caption_of, metric_columns
 from eval.retrieval.gains import clusters, request_slices
-from pearl.asking.write import UNREADABLE, WrittenText, write_revised
 from pearl.errors import InputError
+from pearl.models.asking.write import UNREADABLE, WrittenText, write_revised
 from pearl.stats.bootstrap import Bootstrap, Floats
 from pearl.theta import read_theta, theta_json, theta_words
 from retriever.models.bertscore import BertScore

@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from eval.recorded.forensics.pairs import TRAIT, AnnotatedPairs, Annotator, Pair, Vote, short_id
 from pearl.errors import InputError
-from pearl.manner.rates import Counts
-from pearl.manner.trait import PER_100_WORDS, Trait, any_of
-from pearl.manner.traits import BY_NAME
-from pearl.manner.usual_rates import LEAST_Z, WordUse, distinctive_words, word_counts
-from pearl.manner.writing import Writing
+from pearl.style.manner.rates import Counts
+from pearl.style.manner.trait import PER_100_WORDS, Trait, any_of
+from pearl.style.manner.traits import BY_NAME
+from pearl.style.manner.usual_rates import LEAST_Z, WordUse, distinctive_words, word_counts
+from pearl.style.manner.writing import Writing
 
 BY_RULE = "by_rule"  # the field of an annotator that names its rule
 PAIR_TRAITS = tuple(BY_NAME.values())

@@ -19,8 +19,8 @@ from eval.recorded.forensics.pairs import (
     short_id,
     spelled_vote,
 )
-from pearl.files.csv_rows import csv_rows
-from pearl.history.files import located
+from pearl.text.files.csv_rows import csv_rows
+from pearl.text.history.files import located
 
 PREFERRED = "preferred_text"
 NEEDED = ("text_a", "text_b", PREFERRED)

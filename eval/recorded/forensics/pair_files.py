@@ -34,9 +34,9 @@ from eval.recorded.forensics.pairs import (
 )
 from pearl.cli.options import writing
 from pearl.errors import InputError
-from pearl.files.json_stream import JsonStream
-from pearl.files.whole import opened
-from pearl.history.files import decompressed, located, parse_numbered_lines, reading
+from pearl.text.files.json_stream import JsonStream
+from pearl.text.files.whole import opened
+from pearl.text.history.files import decompressed, located, parse_numbered_lines, reading
 from pearl.text.usable import json_type
 
 PAIRS, ANNOTATORS, METADATA = "comparisons", "annotators", "metadata"

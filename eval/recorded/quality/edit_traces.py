@@ -10,10 +10,19 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from pearl.editing.edits import REPEATED, UNCHANGED, Execution, RefusedEdit, SpanEdit, execute, occurrences, refusals
-from pearl.editing.prompt import editor_prompt, reply_of
 from pearl.errors import InputError
 from pearl.records import PlacedEdit
+from pearl.style.editing.edits import (
+    REPEATED,
+    UNCHANGED,
+    Execution,
+    RefusedEdit,
+    SpanEdit,
+    execute,
+    occurrences,
+    refusals,
+)
+from pearl.style.editing.prompt import editor_prompt, reply_of
 from retriever.reward.records import EditTrace, read_quality
 
 SAME, SPACES, MARKS, WORDS = "same", "spaces", "marks", "words"

@@ -22,9 +22,9 @@ from eval.recorded.quality.edit_traces import (
 )
 from eval.recorded.quality.scorers import Scores
 from eval.report.tables import Declared, Json, Table, rows_tables
-from pearl.editing.edits import REASONS, replaced
 from pearl.records import PlacedEdit
 from pearl.stats.bootstrap import Bootstrap, drawn
+from pearl.style.editing.edits import REASONS, replaced
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 BINS = 20

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from pearl.cli.options import known
 from pearl.errors import InputError
-from pearl.runtime.progress import watched
+from pearl.models.runtime.progress import watched
 from pearl.settings import EMBEDDED
 from pearl.stats.bootstrap import Floats
 from retriever.history.lexical import words

@@ -18,7 +18,7 @@ from eval.asking.json_lines import optional_number, optional_string
 from eval.recorded.style.counts import UNDEFINED, Columns, mean_of
 from eval.recorded.style.judged import JudgedUnit
 from pearl.errors import InputError
-from pearl.history.files import decompressed, reading
+from pearl.text.history.files import decompressed, reading
 from pearl.text.usable import json_type
 
 FIELDS = ("score", "family")

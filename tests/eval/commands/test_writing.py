@@ -8,8 +8,8 @@ from rich.console import Console
 
 from eval.commands.options import WritingOptions
 from eval.commands.writing import WritingPlan, WritingSession, writer
-from pearl.asking.write import WritingContext
 from pearl.clock import Budget
+from pearl.models.asking.write import WritingContext
 from pearl.settings import load_settings
 
 

@@ -10,7 +10,7 @@ from eval.drafts.cases import Case
 from eval.drafts.systems import MODEL, System, SystemSelection
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
-from pearl.asking.write import WrittenText
+from pearl.models.asking.write import WrittenText
 from pearl.records import Document, Request, ScoredDocument
 
 TARGETS = ("a b", "c d", "e f", "g h")

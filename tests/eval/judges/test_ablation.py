@@ -9,7 +9,7 @@ from eval.judges.items import Items
 from eval.judges.judge import Judgement, Judgements, Round
 from eval.judges.persona_modes import Mode, ablation
 from eval.judges.personalized import JUDGE, PRESETS, PersonaItem, PersonaOptions
-from pearl.chat.base import Reply
+from pearl.models.chat.base import Reply
 from pearl.records import Usage
 
 MODES = (Mode(), Mode(fields=("age",)))

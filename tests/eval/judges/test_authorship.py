@@ -14,7 +14,7 @@ from eval.judges.authorship import figures as authorship_figures
 from eval.judges.items import Items
 from eval.judges.judge import Judgement, Judgements, Questions, Round, Trial
 from eval.report.checks import preflight
-from pearl.chat.base import Reply
+from pearl.models.chat.base import Reply
 from pearl.records import Usage
 
 BOTH_ORDERS, RANDOM = (

@@ -26,7 +26,7 @@ from eval.judges.discover import (
 )
 from eval.judges.traits import LONGEST_TRAIT, TraitItem, TraitOptions, instruction
 from eval.recorded.forensics.pairs import Annotator, Pair
-from pearl.chat.base import Reply
+from pearl.models.chat.base import Reply
 from pearl.records import Usage
 
 ANN = Annotator("aaaaaaaa", {"name": "ann"})

@@ -13,7 +13,7 @@ from eval.judges.items import Items
 from eval.judges.judge import Judgement, Judgements, Questions, Round, Trial
 from eval.judges.style_rank import CHECKS, JUDGE, PRESETS, RankItem, RankOptions, rank
 from eval.report.checks import preflight
-from pearl.chat.base import Reply
+from pearl.models.chat.base import Reply
 from pearl.records import Usage
 
 AB, AS_PUBLISHED = (RankOptions(preset=name, **PRESETS.chosen(name)) for name in ("corrected", "as_published"))

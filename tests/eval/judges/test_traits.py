@@ -31,8 +31,8 @@ from eval.judges.traits import (
 )
 from eval.recorded.forensics.pairs import AnnotatedPairs, Pair, Vote, short_id
 from eval.report.checks import preflight
-from pearl.chat.base import Reply
 from pearl.errors import InputError
+from pearl.models.chat.base import Reply
 from pearl.records import Usage
 
 A, B, BOTH, NONE = (Given(answer) for answer in (Answer.A, Answer.B, Answer.BOTH, Answer.NOT_APPLICABLE))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pearl.prompts import language_to_name
+from pearl.models.prompts import language_to_name
 from pearl.records import Document
 from pearl.text.language import LONGEST, _phrases, detect, names, wanted_language
 

@@ -18,8 +18,8 @@ import pytest
 from rank_bm25 import BM25Okapi
 from rapidfuzz import fuzz
 
-from pearl.history.files import read_json_lines
 from pearl.records import Document, Request
+from pearl.text.history.files import read_json_lines
 from pearl.text.usable import parse_timestamp
 from retriever.history.copies import LIKENESS_WIDTH, RECENCY_DECAY, RECENT, SEEN_WORDS, STANDING
 from retriever.history.lexical import words

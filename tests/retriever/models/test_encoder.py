@@ -10,8 +10,8 @@ import pytest
 from safetensors.numpy import load, save
 
 from pearl.errors import InputError
-from pearl.history.files import read_json_lines
 from pearl.records import Document, Request
+from pearl.text.history.files import read_json_lines
 from retriever.baselines.dense import DenseRetriever
 from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder, encoder_option
 from retriever.models.files import folder_digest

@@ -19,8 +19,8 @@ import torch
 from safetensors.torch import save, save_file
 from threadpoolctl import threadpool_info
 
-from pearl.history.files import read_json_lines
 from pearl.records import Document
+from pearl.text.history.files import read_json_lines
 from retriever.models import runtime
 from retriever.models.cross_encoder import PairReading
 from retriever.models.encoder import SentenceEncoder, embedded_encoder_folder
@@ -53,7 +53,7 @@ LOGIT_SHARE = 0.1  # of the standard deviation
 
 
 def test_it_is_told_that_telemetry_is_not_installed(tmp_path):
-    program = "import sys, pearl.runtime.silent_openvino\nprint(sys.modules['openvino_telemetry'])"
+    program = "import sys, pearl.models.runtime.silent_openvino\nprint(sys.modules['openvino_telemetry'])"
     done = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
@@ -82,7 +82,7 @@ def test_openvino_is_imported_in_one_place():
         if (isinstance(node, ast.Import) and any(alias.name.partition(".")[0] == "openvino" for alias in node.names))
         or (isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "openvino")
     }
-    assert found == {"pearl/runtime/silent_openvino.py"}
+    assert found == {"pearl/models/runtime/silent_openvino.py"}
 
 
 @pytest.mark.slow

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from pearl.editing.edits import SpanEdit
 from pearl.errors import InputError
+from pearl.style.editing.edits import SpanEdit
 from retriever.reward.records import EditTrace, QualityPair, ScoredParagraph, read_pairs, read_quality
 
 PAIR = {"paragraph1": "The sea was grey.", "paragraph2": "The sea lay flat and grey.", "reference_preference": "2"}

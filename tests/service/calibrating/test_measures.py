@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pearl.likeness.likeness import Likeness
+from pearl.style.likeness.likeness import Likeness
 from retriever.baselines.dense import DenseRetriever
 from service.calibrating.study import DraftMeasures, HeldOutLikeness, PastText, past_texts, rouge2
 

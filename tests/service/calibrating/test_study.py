@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pearl.chat.base import Reply
-from pearl.prompts import Prompt
+from pearl.models.chat.base import Reply
+from pearl.models.prompts import Prompt
 from pearl.records import Document, ScoredDocument, Usage
-from pearl.templates import load_template
+from pearl.text.templates import load_template
 from retriever.base import Calibration
 from service.calibrating.study import PastText, Study
 

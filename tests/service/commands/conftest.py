@@ -18,10 +18,10 @@ import pytest
 import uvicorn
 from keyring.backend import KeyringBackend
 
+from pearl.models.weights import shelf, table
+from pearl.models.weights.table import TABLE
 from pearl.settings import load_settings
-from pearl.weights import shelf, table
-from pearl.weights.table import TABLE
-from service.app import create_app
+from service.http.app import create_app
 from service.process import home_socket
 from service.process.connections import TimedProtocol
 from tests.dovecot import Ann, mail_server

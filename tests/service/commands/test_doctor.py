@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pearl.chat.gguf_file import read_gguf
-from pearl.chat.speed import Speed, Speeds
+from pearl.models.chat.gguf_file import read_gguf
+from pearl.models.chat.speed import Speed, Speeds
 from pearl.records import Document
 from service.commands import doctor
 from service.store import documents, erasures, keys, users

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import select
 
 from pearl.settings import load_settings
-from service.api.draft_form import DraftOut
 from service.commands.common import open_database
+from service.http.api.draft_form import DraftOut
 from service.sample import load_sample, sample_documents
 from service.store.tables import embeddings
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pearl.editing.edits import SpanEdit
-from pearl.editing.prompt import reply_of
+from pearl.style.editing.edits import SpanEdit
+from pearl.style.editing.prompt import reply_of
 
 DRAFT = "The sea was grey and the sky was wide."
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pearl.cli.main import main
-from pearl.weights.table import DEFAULT
+from pearl.models.weights.table import DEFAULT
 from service.hook.message import UNATTENDED
 
 HELP = b"\n# Please enter the commit message for your changes.\n#\n# On branch main\n"

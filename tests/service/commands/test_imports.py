@@ -21,7 +21,7 @@ LINES = [
 LOADED = "sorted(sys.modules.keys() & {'torch', 'transformers', 'faiss'})"
 PLUG_IN = """
 from pearl.records import Document
-from service.importers.base import SourceDocument
+from service.importing.sources.base import SourceDocument
 
 class PostcardImporter:
     name = "postcards"

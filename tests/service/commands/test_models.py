@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pearl.weights import packages, shelf, table
-from pearl.weights.get import get
-from pearl.weights.shelf import Shelf, model_path
-from pearl.weights.table import DEFAULT, TABLE, WheelPart, embedded_model_file
+from pearl.models.weights import packages, shelf, table
+from pearl.models.weights.get import get
+from pearl.models.weights.shelf import Shelf, model_path
+from pearl.models.weights.table import DEFAULT, TABLE, WheelPart, embedded_model_file
 from tests.tiny_weights import NAME, PARTS, TINY, WHOLE, put_wheel
 
 

@@ -23,9 +23,9 @@ import httpx2
 import openai
 import pytest
 
+from pearl.models.weights import packages, shelf
+from pearl.models.weights.table import DEFAULT, SMALLEST, Weights, in_table, package_folder
 from pearl.settings import load_settings
-from pearl.weights import packages, shelf
-from pearl.weights.table import DEFAULT, SMALLEST, Weights, in_table, package_folder
 from service.commands import serve as serving
 from service.commands.serve import bring_default, bring_packages
 from tests.tiny_weights import NAME, PARTS, WHOLE, put_wheel

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from pearl.chat.gguf_file import read_gguf
-from pearl.chat.speed import Speed, Speeds
+from pearl.models.chat.gguf_file import read_gguf
+from pearl.models.chat.speed import Speed, Speeds
+from pearl.models.weights import shelf, table
+from pearl.models.weights.shelf import model_path
+from pearl.models.weights.table import SMALLEST
 from pearl.settings import load_settings
-from pearl.weights import shelf, table
-from pearl.weights.shelf import model_path
-from pearl.weights.table import SMALLEST
 from service.commands import serve as greeting
 from service.commands.serve import welcome
 from service.store.jobs import FAILED

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from rich.status import Status
 
-from pearl.chat.base import PromptRead
+from pearl.models.chat.base import PromptRead
 from service.commands.writing import WAITING, _Screen
 from service.drafting.drafter import Delta, Event
 

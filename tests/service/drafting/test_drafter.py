@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from pearl.chat.base import Decoding, Message, PromptRead
 from pearl.errors import (
     ChatError,
     ChatInterrupted,
@@ -20,8 +19,9 @@ from pearl.errors import (
     InputError,
     NotFound,
 )
+from pearl.models.chat.base import Decoding, Message, PromptRead
 from pearl.records import Document, Draft
-from pearl.templates import fill, frame, template_names
+from pearl.text.templates import fill, frame, template_names
 from retriever.base import UNCALIBRATED, Calibration
 from retriever.calibrated.artifact import artifact_retriever
 from service.drafting.drafter import Delta, DraftJob, Event, Finished, Retrieved

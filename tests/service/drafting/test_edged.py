@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pearl.records import Document
-from pearl.templates import change_template
+from pearl.text.templates import change_template
 from service.drafting.drafter import Delta, DraftJob, Event
 from service.drafting.edged import UNFRAMED, Frame, FrameFilter, frame_of
 

@@ -8,12 +8,12 @@ import json
 import numpy as np
 import pytest
 
-from pearl.chat.base import Chunk
 from pearl.clock import Clock
-from pearl.editing.edits import SpanEdit
-from pearl.editing.prompt import reply_of
 from pearl.errors import ChatTimeout, InputError
+from pearl.models.chat.base import Chunk
 from pearl.records import Draft, Retrieval, Revision, Usage
+from pearl.style.editing.edits import SpanEdit
+from pearl.style.editing.prompt import reply_of
 from service.drafting.polishing import CandidateOrder, Polisher, make_polisher
 from service.sample import sample_documents
 from tests.fake_chat import FakeChatModel

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from pearl.chat.base import Chunk
-from pearl.prompts import PromptInputs
-from pearl.templates import load_template
+from pearl.models.chat.base import Chunk
+from pearl.models.prompts import PromptInputs
+from pearl.text.templates import load_template
 from service.drafting.reading import LONG, Reading
 from service.drafting.repetition import Repetitions
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from pearl.prompts import PromptInputs
+from pearl.models.prompts import PromptInputs
 from pearl.records import Document
-from pearl.templates import load_template
+from pearl.text.templates import load_template
 from service.drafting.repetition import RepetitionFilter, Repetitions
 from tests.pieces import split
 

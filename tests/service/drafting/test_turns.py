@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pearl.prompts import Exchange
+from pearl.models.prompts import Exchange
 from pearl.records import Document, ScoredDocument
 from retriever.base import UNCALIBRATED, Calibration
 from service.drafting.turns import FOLLOW_UPS, NEW_SUBJECT, Conversation, conversation, in_context

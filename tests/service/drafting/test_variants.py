@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pearl.chat.base import Decoding
 from pearl.errors import ChatInterrupted
+from pearl.models.chat.base import Decoding
 from pearl.records import Draft, Usage
 from retriever.base import Calibration
 from service.drafting.drafter import Delta, DraftJob, Ended, Event, Finished

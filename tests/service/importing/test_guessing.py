@@ -8,9 +8,9 @@ import tarfile
 import pytest
 
 from pearl.errors import InputError
-from service.importers.base import importer_names
 from service.importing.guessing import SIGNS, guess_importer
 from service.importing.restore import EXPORT
+from service.importing.sources.base import importer_names
 from tests.laid import laid, zipped
 
 MAIL = b"From ann@example.org Mon Mar  3 09:12:00 2025\nFrom: Ann <ann@example.org>\n\nTea.\n"

@@ -15,10 +15,10 @@ from sqlalchemy import event
 
 from pearl.errors import InputError, Interrupted, StoreError
 from pearl.records import Document
-from pearl.templates import template_names
-from service.importers.base import Importer, LeftOut, Options, SourceDocument, importer_names, load_importer
+from pearl.text.templates import template_names
 from service.importing.restore import ExportReader
 from service.importing.run import BATCH_DOCUMENTS, ERRORS_KEPT, ImportProblem, remove_gone, run_import
+from service.importing.sources.base import Importer, LeftOut, Options, SourceDocument, importer_names, load_importer
 from service.store import apart, documents, imports, users, voices
 from service.store.apart import Mark
 from service.store.database import Database

@@ -9,8 +9,8 @@ from email.message import EmailMessage
 
 import pytest
 
-from service.importers.identities import Identities
-from service.importers.mails.quotes import split_mail
+from service.importing.sources.identities import Identities
+from service.importing.sources.mails.quotes import split_mail
 from service.mail.answering import INTRODUCTIONS, Waiting, as_mail, as_note
 from service.mail.habits import Habits, read_habits
 from service.mail.unanswered import RULES, why_unanswered

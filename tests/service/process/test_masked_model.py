@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pearl.claims.personal import ADVICE
 from pearl.records import Document
+from pearl.style.claims.personal import ADVICE
 from tests.fake_chat import FakeChatModel
 
 ELSEWHERE = {"llm": "openai", "llm_base_url": "https://api.example.org/v1", "llm_model": "m", "mask_personal": True}

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from pearl.chat.base import Decoding, Message, complete
 from pearl.errors import ChatError, ChatTimeout
+from pearl.models.chat.base import Decoding, Message, complete
 from service.process.model_watch import CHECKED_S, FAILED_S, WatchedModel
 from tests.fake_chat import FakeChatModel
 

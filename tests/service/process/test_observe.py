@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.app import EXPOSED_HEADERS
+from service.http.app import EXPOSED_HEADERS
 
 
 def test_a_request_id_is_made_up_or_taken_over(pearl: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pearl.chat.base import Reply
+from pearl.models.chat.base import Reply
 from pearl.records import Usage
 from service.store.replies import FOLDER, empty_replies, kept_replies, reply_lines
 

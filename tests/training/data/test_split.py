@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pearl.errors import InputError
-from pearl.history.partition import DEV, SPLITS, TEST, TRAIN, split_of
 from pearl.records import Document
+from pearl.text.history.partition import DEV, SPLITS, TEST, TRAIN, split_of
 from training.data.split import BY_TIME, BY_USERS, Division, way_of, written_in
 
 USERS = [f"user{number:04d}" for number in range(2000)]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pearl.errors import InputError
-from pearl.history.partition import DEV, TRAIN
+from pearl.text.history.partition import DEV, TRAIN
 from retriever.history.signals import NAMES, SignalIndex
 from retriever.history.word_weights import WordWeights
 from training.data.histories import Corpus

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from pearl.errors import InputError
-from pearl.history.partition import DEV, ROLLING, TEST, TRAIN
 from pearl.records import Document, Request
+from pearl.text.history.partition import DEV, ROLLING, TEST, TRAIN
 from training.data.histories import Corpus
 from training.data.records import Example
 from training.data.split import BY_TIME, BY_USERS

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pearl.history.partition import TEST, TRAIN
 from pearl.records import Document, Request
+from pearl.text.history.partition import TEST, TRAIN
 from retriever.history.word_weights import WordWeights
 from training.data.histories import Corpus
 from training.data.records import Example

@@ -20,8 +20,8 @@ import pyarrow as pa
 import pytest
 
 from pearl.errors import InputError
-from pearl.history.partition import users_of
 from pearl.records import Document
+from pearl.text.history.partition import users_of
 from retriever.models.auxiliary import Likelihood, PairGroup
 from retriever.models.load_auxiliary import load_auxiliary
 from retriever.templates import auxiliary_template

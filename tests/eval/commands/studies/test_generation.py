@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pearl.history.partition import SPLITS, split_of
 from pearl.settings import load_settings
+from pearl.text.history.partition import SPLITS, split_of
 
 DOCUMENTS = [
     {"text": "Bread needs flour.", "request": "bake bread"},

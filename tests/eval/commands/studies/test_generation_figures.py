@@ -10,9 +10,9 @@ from eval.drafts.cases import Case
 from eval.drafts.systems import BASELINE, MODEL, System, SystemSelection
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
-from pearl.asking.ask import EMPTY_ANSWER
-from pearl.asking.write import WrittenText
 from pearl.errors import ChatError
+from pearl.models.asking.ask import EMPTY_ANSWER
+from pearl.models.asking.write import WrittenText
 from pearl.records import Document, Request, ScoredDocument
 
 TARGETS = ("a b", "c d", "e f", "g h", "i j", "k l")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eval.recorded.quality.scorers import surface_scorer
-from pearl.weights.table import embedded_model_file
+from pearl.models.weights.table import embedded_model_file
 from retriever.reward.model import RewardModel
 from retriever.reward.records import QualityPair
 
@@ -138,7 +138,7 @@ def test_perplexity_under_the_embedded_model_is_read_once(embedded_once, quality
 
 
 def test_perplexity_that_cannot_be_computed_can_be_left_out(quality, monkeypatch):
-    monkeypatch.setattr("pearl.weights.table.find_spec", lambda name: None)
+    monkeypatch.setattr("pearl.models.weights.table.find_spec", lambda name: None)
     monkeypatch.setattr("retriever.models.load_auxiliary.load_auxiliary", lambda name: embedded_model_file())
     run = quality(perplexity=True, one=[ODD])
     assert (run.status, run.err.count("\n")) == (1, 1)

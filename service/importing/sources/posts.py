@@ -1,0 +1,110 @@
+"""Archives of one person's posts: those that answer others of their own are joined to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pearl.errors import InputError
+from service.importing.sources.archive import Archive, ArchiveImporter, DiskIndex
+from service.importing.sources.base import NO_TEXT, Items, LeftOut, Options, SourceDocument, as_request, read_each
+
+LONGEST_THREAD = 200  # posts that are gone back through to the first
+MENTIONS = re.compile(r"(?:@[\w.-]+(?:@[\w.-]+)?(?:\s+|\Z))+")  # which the program sets before an answer
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A post of the archive's owner; ``answers`` is the id of what it answers, in the archive or not."""
+
+    id: str
+    timestamp: float
+    text: str
+    answers: str | None
+    recipient: str | None
+    thread: str | None = None  # where the archive names it
+    title: str | None = None  # its request where nothing else is
+    voice: str | None = None  # of a post that is for somebody alone
+    original: str = ""  # the id of the first version
+    version: float = 0  # of one that was edited; the highest one counts
+
+
+Placed = tuple[str, Post | LeftOut | InputError]
+
+
+class PostImporter(ArchiveImporter):
+    """An archive with the posts of one person. A subclass names the files and reads their posts."""
+
+    needs_me = False
+    template = "post"
+    times = 2
+
+    def items(self, archive: Archive, names: list[str], options: Options) -> Items:
+        """Read twice, for the newest stand first: what can be answered, then the answers."""
+        newest: dict[str, float] = {}  # version of those that were edited
+        with DiskIndex() as index:
+            for name in names:
+                with suppress(InputError):  # reported when the same place is reached below
+                    for _, post in self.posts(archive, name, options):
+                        if isinstance(post, Post):
+                            index.put(post.id, post.text)
+                            index.put(f"{post.id}<", post.answers or "")
+                            index.put(f"{post.answers}>", post.id)
+                            if post.version:
+                                newest[post.original] = max(post.version, newest.get(post.original, 0))
+            yield from archive.each(names, lambda name: self._items(archive, name, index, newest, options))
+
+    def posts(self, archive: Archive, name: str, options: Options) -> Iterator[Placed]:
+        """Yield each post with its place, or why there is none."""
+        raise NotImplementedError
+
+    def _items(
+        self, archive: Archive, name: str, index: DiskIndex, newest: dict[str, float], options: Options
+    ) -> Iterator[SourceDocument | LeftOut]:
+        return read_each(self.posts(archive, name, options), partial(self._item, index, newest, options))
+
+    def _item(
+        self, index: DiskIndex, newest: dict[str, float], options: Options, post: Post | LeftOut, where: str
+    ) -> SourceDocument | LeftOut:
+        if isinstance(post, LeftOut):
+            return LeftOut(where, post.reason)
+        if post.version < newest.get(post.original, 0):
+            return LeftOut(where, "replaced by an edited version")
+        if not post.text:
+            return LeftOut(where, NO_TEXT)
+        answered = as_request(index.get(post.answers)) if post.answers else None
+        first, at = post.id if index.get(f"{post.id}>") else None, post.answers
+        for _ in range(LONGEST_THREAD):
+            if not at:
+                break
+            first, at = at, index.get(f"{at}<")
+        thread = post.thread or first
+        return options.document(
+            where,
+            f"{self.name}:{post.id}",
+            post.text,
+            post.timestamp,
+            answered or post.title,
+            post.voice,
+            recipient=post.recipient,
+            thread=f"{self.name}:{thread}" if thread else None,
+        )
+
+
+def placed(values: Iterable[tuple[str, Any]], made: Callable[[Any], Post | LeftOut]) -> Iterator[Placed]:
+    """Yield the post that is made of each value, or the error, with its place."""
+    for where, value in values:
+        try:
+            yield where, made(value)
+        except InputError as error:
+            yield where, error
+
+
+def without_mentions(text: str) -> str:
+    """An answer without the names of those it goes to, which stand before it."""
+    mentions = MENTIONS.match(text)
+    return text[mentions.end() :] if mentions else text
