@@ -1,8 +1,7 @@
-"""The metadata of a note: YAML, TOML or JSON front matter, and the headers of Pelican and Hexo."""
+"""The metadata of a note: YAML or TOML front matter, and the properties of Notion, Logseq and Dataview."""
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Callable
@@ -16,7 +15,6 @@ MAX_DOTS = 500  # in a line of TOML: a key of thousands of parts takes time that
 MAX_BRACKETS = 1000  # in YAML: the parser looks at every open one again for each token
 MAX_HEAD_CHARACTERS = 16_000  # more is no front matter, and parsers of TOML are slow with what is made to slow them
 KEY_LINE = re.compile(r"([A-Za-z][\w \-]{0,40}):(?: +(.*))?$")
-HEADER_FIELDS = {"title", "date", "author", "slug", "category", "tags", "status"}
 NOTION_HEAD = re.compile(r"# ([^\n]+)\n\n((?:[^\n]+\n)+)\n")
 NOTION_PROPERTY = re.compile(r"([^\W\d][^:\n]{0,40}):(?: +(.*))?$")  # named in any language
 # to another page or table of the export; on a line by itself it says nothing
@@ -39,7 +37,7 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     Raises UnreadableHead when front matter is there but cannot be understood.
     """
     text = text.lstrip("\n")
-    for read in (_yaml, _toml, _json, _pelican):
+    for read in (_yaml, _toml):
         split = read(text)
         if split is not None:
             fields, body = split
@@ -78,7 +76,7 @@ def _between(text: str, mark: str, other_end: str | None = None) -> tuple[str, s
 
 
 def _yaml(text: str) -> tuple[dict[str, Any], str] | None:
-    split = _between(text, "---", "...") or _hexo(text)  # the dots are pandoc's
+    split = _between(text, "---", "...")  # the dots are pandoc's
     if split is None:
         return None
     head, body = split
@@ -96,18 +94,6 @@ def _yaml_fields(head: str) -> Any:
     return yaml.load(head, Loader=yaml.CBaseLoader)
 
 
-def _hexo(text: str) -> tuple[str, str] | None:
-    """Hexo's form without the first line of dashes."""
-    first = KEY_LINE.match(text.partition("\n")[0])
-    if not first or first[1].lower() not in HEADER_FIELDS:
-        return None
-    head, mark, _ = text[:MAX_HEAD_CHARACTERS].partition("\n---\n")
-    lines = [line for line in head.split("\n") if line.strip()]
-    if not mark or not all(KEY_LINE.match(line) or line.startswith((" ", "-")) for line in lines):
-        return None
-    return head, text[len(head) + len(mark) :]
-
-
 def _toml(text: str) -> tuple[dict[str, Any], str] | None:
     split = _between(text, "+++")
     return None if split is None else (_parsed(*split, _toml_fields), split[1])
@@ -117,32 +103,6 @@ def _toml_fields(head: str) -> dict[str, Any]:
     if any(line.count(".") > MAX_DOTS for line in head.split("\n")):
         raise ValueError(f"a line has more than {MAX_DOTS:,} dots")
     return tomllib.loads(head)
-
-
-def _json(text: str) -> tuple[dict[str, Any], str] | None:
-    if not re.match(r'\{\s*"', text):
-        return None
-    try:
-        fields, end = json.JSONDecoder(strict=False).raw_decode(text[:MAX_HEAD_CHARACTERS])
-    except (ValueError, RecursionError):
-        return None
-    return (fields, text[end:]) if isinstance(fields, dict) and text.startswith("\n", end) else None
-
-
-def _pelican(text: str) -> tuple[dict[str, Any], str] | None:
-    """``Title: Tea`` and its like on the first lines, an empty line below them."""
-    head, mark, _ = text[:MAX_HEAD_CHARACTERS].partition("\n\n")
-    fields: dict[str, Any] = {}
-    for line in head.split("\n"):
-        match = KEY_LINE.match(line)
-        if match:
-            fields[match[1]] = match[2]
-        elif not line.startswith((" ", "\t")):
-            return None
-    known = {name.lower() for name in fields} & HEADER_FIELDS
-    if not known & {"title", "date"} or (len(known) < 2 and len(fields) > 1):
-        return None
-    return fields, text[len(head) + len(mark) :]
 
 
 def _properties(text: str) -> dict[str, str]:
