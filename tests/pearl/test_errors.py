@@ -46,7 +46,7 @@ def test_codes_are_all_different():
 def test_the_documentation_has_every_code_of_a_chat_error():
     used = {kind.default_code for kind in tree().values() if issubclass(kind, ChatError)}
     pearl = Path(errors.__file__).parent
-    for path in (pearl / "chat").glob("*.py"):
+    for path in (pearl / "models" / "chat").glob("*.py"):
         raised = re.findall(r'\bChat\w+\(\s*(?:f?"[^"]*"\s*)+,\s*code="(\w+)"', path.read_text(encoding="utf-8"))
         used |= set(raised)
     rows = [
