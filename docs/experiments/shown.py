@@ -128,6 +128,7 @@ async def draft(services: Services, user: users.User, case: Case, arm: str) -> d
     always = [edge.text in made.text for edge in known if edge.share.value >= ALWAYS]
     return {
         "arm": arm,
+        "text": made.text,
         **compared(made, case, services.drafter.best),
         "read": made.usage.prompt_tokens,
         "wrote": made.usage.completion_tokens,

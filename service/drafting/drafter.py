@@ -514,11 +514,11 @@ class Drafter:
         finish_reason = None
         with clock.stage("generate_ms"):
             for attempt in range(ATTEMPTS):
-                if attempt == 1:
+                if attempt == 1 and not reading.missed:  # the same prompt is read already
                     prompt = await in_thread(second_prompt, inputs, self.model, job.decoding.max_tokens)
                 if attempt:  # by chance: where an author's text has begun, the likeliest answer may be nothing
                     job = replace(job, decoding=Variation(attempt).decoding(job.decoding))
-                    reading.begin_again(prompt)
+                    reading.begin_again(prompt, last=attempt == ATTEMPTS - 1)
                 async with aclosing(self._read(prompt, job, reading)) as chunks:
                     async for chunk in chunks:
                         finish_reason = chunk.finish_reason or finish_reason

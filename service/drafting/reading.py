@@ -19,7 +19,9 @@ from service.process.threads import in_reading_thread
 
 LONG = 2000  # characters of a piece that are not read beside other requests: reading them takes milliseconds
 UNMARKED_REASONING = "The model began with reasoning that it did not mark; ask again, and it will be left out."
-ASKED_AGAIN = Note("asked_again", "The model first answered as an assistant, or nothing; this is a later answer.")
+ASKED_AGAIN = Note(
+    "asked_again", "The model first answered as an assistant, to somebody else, or nothing; this is a later answer."
+)
 AS_ASSISTANT = Note(
     "as_assistant", "The model answered as an assistant, when asked again as well: say more in the request."
 )
@@ -81,10 +83,16 @@ class Reading:
         """True behind a stop text, behind a sign-off, in a loop, and in an assistant's answer."""
         return self._stops.ended or self._loops.ended or self._assistant.found or self._framed.ended
 
-    def begin_again(self, prompt: Prompt) -> None:
-        """Read the answer to another prompt in place of the first."""
+    @property
+    def missed(self) -> bool:
+        """True where the text speaks of the person it is for to somebody else; it is not given."""
+        return self._framed.missed
+
+    def begin_again(self, prompt: Prompt, *, last: bool) -> None:
+        """Read another answer in place of the first; the ``last`` is taken as it is."""
         self.second, self._answer, self._begun = prompt, [], prompt.begun
         self._begin(hold_reasoning=self.thinks_unmarked)
+        self._framed = FrameFilter(self._frame, checked=not last)
 
     async def read(self, chunk: Chunk) -> str:
         """Take a chunk as :meth:`feed` does, and finish with the last one; long pieces are read off the event loop."""
@@ -110,7 +118,7 @@ class Reading:
 
     def close(self) -> str:
         """Return the end of a draft whose answer is not read on; none where a caller's stop text ended it."""
-        if self._assistant.found:
+        if self._assistant.found or self.missed:
             return ""
         rest = self._framed.finish(cut_off=self._stops.ended)
         self._given.append(rest)

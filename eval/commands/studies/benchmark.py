@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from typer import Argument, Option
@@ -48,9 +48,6 @@ from pearl.stats.bootstrap import Bootstrap, Floats
 from pearl.stats.chance import exchange_p
 from retriever.models.bertscore import BertScore
 from retriever.templates import AuxiliaryTemplate, auxiliary_template
-
-if TYPE_CHECKING:
-    pass
 
 ABOUT = """NAME is one of
 
@@ -177,13 +174,13 @@ def gained(options: BenchmarkOptions, chosen: Benchmark, cases: Sequence[Case]) 
     from eval.commands.writing import WritingPlan, retrieval_systems
     from retriever.models.load_auxiliary import load_auxiliary
 
-    writing, console = options.writing(chosen), Console(stderr=True)
-    systems = retrieval_systems(WritingPlan.of(writing), writing.model, cases, console)
-    systems.insert(0, replace(zero_shot_system(cases), name=NONE))
     template = auxiliary_template(ASKED_AS[chosen.template])
     card = {"card": {"model": EMBEDDED, "prompts_sha256": fingerprint([[*asdict(template).values()]])}}
     if options.dry_run:
         return card | {"requests": len(cases), "estimate": {"calls": 0}}
+    writing, console = options.writing(chosen), Console(stderr=True)
+    systems = retrieval_systems(WritingPlan.of(writing), writing.model, cases, console)
+    systems.insert(0, replace(zero_shot_system(cases), name=NONE))
     with console.status("Scoring..."):
         gains = auxiliary_gains(load_auxiliary(EMBEDDED), template, cases, systems, options.seed)
     measured = {name: Measures({"gain": np.column_stack((of, np.ones(len(cases))))}) for name, of in gains.items()}

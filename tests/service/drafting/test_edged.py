@@ -48,6 +48,7 @@ def framed(frame: Frame, answer: str, size: int) -> tuple[str, list[str]]:
         ("leave it.\n\nFeel free to ask.\n\nCome by.", "leave it.\n\nCome by.", ["courtesies"]),
         ("leave it.\n\nI hope this helps!\nPellow", "leave it.", ["courtesies"]),
         ("leave it.\n\nSign-off: Thank you for your prompt response. I'll be in touch.", "leave it.", []),
+        ("leave it.\n\nSign off: Thank you.", "leave it.", []),
         # greeted twice, signed twice, signed as the recipient
         ("Hello Mr Pellow,\n\nDear Mr Pellow,\n\nplease leave it.", "please leave it.", ["edges_replaced"]),
         (f"{BEFORE}{BEFORE}leave it.\n\nBest,\nOtti\n\nMind the tide,\nOtti", "leave it.", ["edges_replaced"]),
@@ -127,6 +128,21 @@ def test_a_draft_begins_with_what_is_known_and_the_model_goes_on(pearl: Any, con
     last = pearl.model.calls[0][0][-1]
     known = (BEFORE.split("\n")[0] in last.content, "Short answer:" in last.content)  # behind which it repeats a note
     assert (last.role, known) == ("assistant" if continues else "user", (True, False))
+
+
+ABOUT_HIM = "Short answer: he has it. I am sure. Pellow was asked twice."
+
+
+@pytest.mark.parametrize("again", ["please leave it, Mr Pellow. Mr Pellow, is it safe?", ABOUT_HIM])
+def test_a_text_about_its_addressee_is_written_again(pearl: Any, again: str) -> None:
+    pearl.model.continues = True
+    pearl.model.replies += [ABOUT_HIM, ABOUT_HIM, again]
+    events = write(pearl, DraftJob(REQUEST))
+    draft, calls = events[-1].draft, pearl.model.calls
+    assert draft.text == f"{BEFORE}{again.removeprefix('Short answer: ')}{AFTER}"
+    assert "".join(event.text for event in events if isinstance(event, Delta)) == draft.text
+    assert (calls[0][0], [decoding.temperature > 0 for _, decoding in calls]) == (calls[2][0], [False, True, True])
+    assert [note.code for note in draft.retrieval.notes if note.code == "asked_again"] == ["asked_again"]
 
 
 @pytest.mark.parametrize(

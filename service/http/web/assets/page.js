@@ -445,6 +445,8 @@ async function markShared(documents) {
 
 function showRemarks(draft) {
   const said = draft.retrieval.notes.map((note) => note.message);
+  const edges = Object.values(draft.edges ?? {}).filter(Boolean).map((edge) => `“${edge.text}” (${count(edge.from.length, "text")})`);
+  if (edges.length) said.unshift(`By rule, as in your latest texts: ${edges.join(", ")}.`);
   if (draft.revision) said.push(draft.revision.message);
   for (const edit of draft.editing?.edits ?? []) said.push(`${edit.category}: “${edit.span}” became “${edit.rewrite}”.`);
   if (draft.calibration) said.push(draft.calibration.message);

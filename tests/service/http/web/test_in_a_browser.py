@@ -60,6 +60,14 @@ def test_write_strike_edit_and_accept(signed_in: Any, chromium: Browser) -> None
     assert {address.split("/")[2] for address in tab.requested} == {served.address.split("/")[2]}
 
 
+def test_what_stands_there_by_rule_is_said(signed_in: Any, chromium: Browser) -> None:
+    signed = (Document(str(day), f"{WORDS} {day}.\n\nMind the tide,\nOtti", 86_400.0 * day) for day in range(1, 5))
+    signed_in("The swap is fine.", documents=tuple(signed))
+    order(chromium, "Say that the swap is fine")
+    chromium.until("document.querySelector('#notes').textContent.includes('“Mind the tide,” (4 texts), “Otti” (4 texts)')")
+    assert chromium.run("document.querySelector('#text').textContent") == "The swap is fine.\n\nMind the tide,\nOtti"
+
+
 def test_what_the_draft_lacks_is_put_in_where_it_belongs_or_at_the_cursor(signed_in: Any, chromium: Browser) -> None:
     text = "Kettle's on, Tomas. The swap with Bea is fine.\n\nMind the tide,\nOtti"
     signed_in(text)
