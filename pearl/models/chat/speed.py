@@ -52,13 +52,19 @@ class Speed:
         return read * self.read_s / self.read + (written * self.written_s / self.written if written else 0)
 
     def words(self, first_word_s: float) -> str:
-        """Say how fast it is, and how long a usual draft takes with a first word after at most ``first_word_s``, if
-        that is not 0."""
-        took = min(self.seconds(PROMPT), first_word_s or inf) + self.seconds(0, ANSWER)
+        """Say how fast it is, and how long a usual draft takes."""
         return (
             f"reads {self.read / self.read_s:.0f} and writes {self.written / self.written_s:.1f} tokens a second on "
-            f"this machine; a draft of {ANSWER} tokens takes about {took:.0f} s"
+            f"this machine; a draft of {ANSWER} tokens takes about {self.usual_draft_s(first_word_s):.0f} s"
         )
+
+    def usual_draft_s(self, first_word_s: float) -> float:
+        """Return how long a usual draft takes with a first word after at most ``first_word_s``, if that is not 0."""
+        return min(self.seconds(PROMPT), first_word_s or inf) + self.seconds(0, ANSWER)
+
+    def of_a_larger(self, times: float) -> Speed:
+        """Return what a model with so many times the parameters would take."""
+        return Speed(self.read, times * self.read_s, self.written, times * self.written_s)
 
 
 class Speeds:

@@ -13,7 +13,7 @@ import orjson
 from filelock import FileLock, Timeout
 
 from pearl.errors import Conflict, InputError, NotFound, PearlError
-from pearl.models.weights.table import DEFAULT, SMALLEST, TABLE, Weights, in_table, installed_file
+from pearl.models.weights.table import DEFAULT, SMALLER, SMALLEST, TABLE, Weights, in_table, installed_file
 from pearl.text.files.whole import opened
 
 SUFFIX = ".gguf"
@@ -80,9 +80,9 @@ class Shelf:
         return [Listed(weights, self.path(weights)) for weights in (*TABLE, *map(self._added, added))]
 
     def default(self) -> Weights:
-        """Return the model that writes where none is named: the default if it is on this machine, else the smallest."""
-        default = in_table(DEFAULT)
-        return SMALLEST if default is None or self.path(default) is None else default
+        """Return the model that writes where none is named: the largest of these that is on this machine."""
+        larger = (weights for name in (DEFAULT, SMALLER) if (weights := in_table(name)) and self.path(weights))
+        return next(larger, SMALLEST)
 
     def names(self) -> str:
         return ", ".join(model.weights.name for model in self.listed())

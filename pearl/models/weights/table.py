@@ -77,7 +77,7 @@ TABLE = (
 )
 
 SMALLEST = TABLE[0]  # is installed with PEARL
-DEFAULT = "Qwen2.5-Coder-1.5B-Instruct"  # writes where no model is named and this one has been fetched
+SMALLER, DEFAULT = (weights.name for weights in TABLE[1:])  # write where no model is named: the largest on this machine
 
 
 def in_table(name: str) -> Weights | None:

