@@ -103,8 +103,7 @@ class Settings(BaseSettings):
         max_length=200,
         description="Model name to send to the endpoint, or the name of a model that PEARL knows; with "
         "`PEARL_LLM=embedded` also one that you added, or a GGUF file of any architecture that llama.cpp knows. "
-        "Without it this machine writes with the default of `pearl models list` if that was fetched, else with the "
-        "smallest.",
+        "Without it this machine writes with the largest of PEARL's own that was fetched.",
     )
     llm_api_key: SecretStr | None = Field(default=None, description="API key of the endpoint.")
     mask_personal: bool = Field(

@@ -1,1 +1,1 @@
-"""What a text says of its author: manner, edges, likeness, claims, and how it is edited."""
+"""The style of a person: manner, edges and likeness of texts, claims, and edits."""

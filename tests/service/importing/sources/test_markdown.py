@@ -239,7 +239,6 @@ def test_a_symbolic_link_is_left_out_and_counted(read, tmp_path):
         ("a.md", "---\ndraft: true\n---\nTea.", "draft"),
         ("a.md", "+++\ndraft = true\n+++\nTea.", "draft"),
         ("a.md", "---\npublished: false\n---\nTea.", "draft"),
-        ("a.md", "Title: Tea\nStatus: draft\nDate: 2024-03-01\n\nTea.", "draft"),
         ("_drafts/a.md", "Tea.", "draft"),
         ("templates/daily.md", "Tea.", "template"),
         ("archetypes/default.md", "Tea.", "template"),
