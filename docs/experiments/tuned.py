@@ -4,10 +4,10 @@
 
 For each person of ``shown.py``'s kinds chat and AESLC, and for the sample user, an adapter is trained on the texts
 before those that are drafted again: request to text, in the chat form of the model's own file, stopped by the loss on
-the latest tenth. An arm is "texts" (what ships), "adapter" (the request alone is the prompt), or "both" (with one text).
-Adapters and drafts are kept in WORK. The rule, written before any draft was made: an adapter ships if its likeness is
-higher than what ships in nine of ten resamples of users, its mean of ROUGE-1 and ROUGE-L not lower by more than .01,
-and it has not more facts a draft that the request does not have.
+the latest tenth. An arm is "texts" (what ships), "adapter" (the prompt is the request alone), or "both" (with the best
+text). Adapters and drafts are kept in WORK. The rule, written before any draft was made: an adapter ships if its
+likeness is higher than what ships in nine of ten resamples of users, its mean of ROUGE-1 and ROUGE-L not lower by more
+than .01, and it has not more facts a draft that the request does not have.
 """
 
 from __future__ import annotations
