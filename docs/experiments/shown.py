@@ -42,7 +42,7 @@ MODEL = "Qwen2.5-Coder-1.5B-Instruct"
 ARMS = ("4-", "4e", "2e", "1e", "0e")
 BEFORE, SHIPS, MEASURED = "4-", "1e", "aeslc"
 ALWAYS = 0.8  # share of the person's texts that have an edge which a draft is to have
-USERS, LATEST, LETTERS = 4, 60, 8
+USERS, LATEST, LETTERS, LONGEST = 4, 60, 8, 256  # the last: tokens of a draft
 VALUES, CLAIMS = ("rouge1", "rougeL", "likeness", "copied", "read", "wrote"), ("carried_over", "unsupported")
 RUN = 5  # words of a copied run
 KINDS = {  # file, template, least texts of a user, most words of a text to draft
@@ -117,7 +117,7 @@ class Measured(drafter.Drafter):
 async def draft(services: Services, user: users.User, case: Case, arm: str) -> dict[str, Any]:
     kind, *_, target = case
     services.drafter.shown = int(arm[0])
-    decoding = drafter.Decoding(max_tokens=256, stop=(CLOSING,))
+    decoding = drafter.Decoding(max_tokens=LONGEST, stop=(CLOSING,))
     job = drafter.DraftJob(
         target.request or "", kind, revise="never", instead_of=target, edges=arm[1] == "e", decoding=decoding
     )

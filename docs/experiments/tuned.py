@@ -40,15 +40,15 @@ from service.services import Services
 
 OUT = Path(__file__).parents[1] / "results" / "tuned.json"
 MODEL = "Qwen2.5-Coder-0.5B-Instruct"
-USERS, TARGETS, TEXTS, TOKENS = 6, 3, 40, 320
-RANK, RATE, EPOCHS, TOGETHER = 16, 2e-4, 4, 4
+USERS, TARGETS, TEXTS, TOKENS = 3, 2, 30, 320
+RANK, RATE, EPOCHS, TOGETHER = 16, 2e-4, 3, 4
 LOSSES = {"before": lambda losses: losses[0], "after": min}
 NAMES = {"self_attn.": "attn_", "mlp.": "ffn_", "_proj": "", "attn_o": "attn_output"}  # of weights, in a GGUF file
 
 
 def people(data: Path) -> Iterator[tuple[str, str, str, Sequence[Document], Sequence[Document]]]:
     """Yield kind, template, name, the texts to learn from and the latest, to draft again: of each kind in turn."""
-    shown.USERS = USERS
+    shown.USERS, shown.LONGEST = USERS, 160
     found: dict[str, list[shown.Case]] = {kind: [] for kind in ("letters", "aeslc", "chat")}
     for case in chain(shown.cases(data, False), shown.cases(data, True)):
         if len(found.get(case[0], range(USERS))) < USERS and case[2] not in {each[2] for each in found[case[0]]}:
@@ -154,7 +154,7 @@ async def person(services: Services, path: Path, adapters: Path, whose: Any) -> 
             turns = [turn for text in before for turn in (("user", text.request), ("assistant", text.text))]
             messages = [Message(role, words) for role, words in (*turns, ("user", target.request))]
             began = time.monotonic()
-            reply = await complete(tuned, messages, Decoding(max_tokens=256))
+            reply = await complete(tuned, messages, Decoding(max_tokens=shown.LONGEST))
             drafts[arm] = (reply.text.strip(), reply.usage.prompt_tokens, time.monotonic() - began)
         for arm, (text, read, seconds) in drafts.items():
             (likely,) = likeness([text])
