@@ -60,6 +60,7 @@ DEFAULT_RATE_LIMIT = "600/minute"
 HTTP_ADDRESS = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
 ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^\s/?#*A-Z]+")  # of a page, an extension or a file
 MAX_RETRIES = 2  # of a failed call to the endpoint, the request unchanged, while there is time
+WENT = {"PEARL_EMBEDDED_CONTEXT_TOKENS": "PEARL_LLM_CONTEXT_TOKENS"}
 LEAST_ALIKE = 0.88  # one letter of a name like PEARL_LLM wrong, left out or swapped
 FILE = "pearl.toml"  # in PEARL_HOME
 
@@ -124,12 +125,11 @@ class Settings(BaseSettings):
         description="Tokens allowed on top of a draft's to a model whose hidden reasoning counts among them, which is "
         "learned from its answers.",
     )
-    llm_context_tokens: int = Field(default=8192, ge=256, description="Context window of the endpoint's model, tokens.")
-    embedded_context_tokens: int = Field(
-        default=4096,
-        ge=512,
-        le=8192,
-        description="Context window given to the embedded model, tokens; at most that which a GGUF file names.",
+    llm_context_tokens: int | None = Field(
+        default=None,
+        ge=256,
+        description="Context window, tokens: of the endpoint's model, 8192 by default; given to one on this machine, "
+        "4096 by default and at most what its file names.",
     )
     first_word_s: float = Field(
         default=10.0,
@@ -440,7 +440,8 @@ def _refuse_misspelt(names: Iterable[str]) -> None:
     for name in names:
         if not name.upper().startswith(PREFIX) or name.upper() in known:
             continue
-        if meant := get_close_matches(name.upper(), known, n=1, cutoff=LEAST_ALIKE):
+        near = get_close_matches(name.upper(), known, n=1, cutoff=LEAST_ALIKE)
+        if meant := [WENT[name.upper()]] if name.upper() in WENT else near:
             raise InputError(f"{name} is no setting; write {meant[0]}, or unset it.", code="invalid_setting")
 
 

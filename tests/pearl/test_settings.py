@@ -139,7 +139,6 @@ def test_auto_uses_the_endpoint_that_is_set(given, uses_endpoint):
         ("PEARL_LLM_TIMEOUT_S", "soon"),
         ("PEARL_RETRIEVAL_BUDGET_MS", "inf"),  # no clock of the system counts so far
         ("PEARL_LLM_CONTEXT_TOKENS", "12"),
-        ("PEARL_EMBEDDED_CONTEXT_TOKENS", "100000"),
         ("PEARL_RETRIEVER", ""),
         ("PEARL_ENCODER", ""),
         ("PEARL_REVISE_BELOW", "often"),
@@ -194,6 +193,7 @@ def test_an_error_says_what_would_do(monkeypatch, name, value, message):
         ("PEARL_LMM", "PEARL_LLM"),
         ("PEARL_HOEM", "PEARL_HOME"),
         ("pearl_llm_modle", "PEARL_LLM_MODEL"),
+        ("PEARL_EMBEDDED_CONTEXT_TOKENS", "PEARL_LLM_CONTEXT_TOKENS"),
     ],
 )
 def test_a_misspelt_setting_does_not_go_unheeded(monkeypatch, name, meant):

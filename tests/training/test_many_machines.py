@@ -290,7 +290,7 @@ def test_replies_are_those_of_one_process(cluster, writings, write_lines, tmp_pa
     commands["compare"] = ["compare", "--systems", "bm25", "random", *SHORT, "--targets", 1]
     commands["compare"] += ["--history", history]
     llm = {"PEARL_LLM": "embedded", "PEARL_LLM_MODEL": str(tmp_path / "wide.gguf")}
-    llm |= {"PEARL_EMBEDDED_CONTEXT_TOKENS": "8192", "PEARL_MAX_DRAFT_TOKENS": "16"}
+    llm |= {"PEARL_LLM_CONTEXT_TOKENS": "8192", "PEARL_MAX_DRAFT_TOKENS": "16"}
     for name, words in commands.items():
         files = {}
         for way, ray in {"alone": {}, "many": {"PEARL_RAY": cluster.address}}.items():

@@ -34,10 +34,10 @@ def endpoint(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatM
 
 
 def embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
-    from pearl.models.chat.gguf_chat import GgufChatModel
+    from pearl.models.chat.gguf_chat import CONTEXT_TOKENS, GgufChatModel
 
     _, path = embedded_file(settings)
-    context = settings.embedded_context_tokens
+    context = settings.llm_context_tokens or CONTEXT_TOKENS
     model = GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies, home=settings.home)
     if _named(settings) and settings.cluster is None:  # a file that a person brought may be half of one
         model.check_file()

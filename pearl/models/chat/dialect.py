@@ -44,10 +44,6 @@ class Dialect:
         """The name of the parameter that limits tokens; None if the model takes neither."""
         return next((name for name in LIMITS if name not in self.refused), None)
 
-    @property
-    def streams(self) -> bool:
-        return "stream" not in self.refused
-
     def body(
         self, model: str, messages: Sequence[Message], decoding: Decoding, room: int, *, stream: bool
     ) -> dict[str, Any]:

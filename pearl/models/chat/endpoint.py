@@ -25,6 +25,7 @@ from pearl.text.shown_urls import without_secrets
 log = logging.getLogger("pearl.models.chat")
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0  # before a failed call is repeated, where the endpoint does not say
+CONTEXT_TOKENS = 8192
 REPEATED = frozenset({"llm_error", "llm_rate_limited", "llm_unreachable"})
 CHECK_S = 3.0  # a probe of readiness waits no longer
 ANSWERED = frozenset({"llm_not_found", "llm_rejected", "llm_rate_limited"})  # so the endpoint is there
@@ -66,11 +67,11 @@ class EndpointChatModel:
         base_url: str | None = None,
         api_key: str | None = None,
         max_retries: int = MAX_RETRIES,
-        context_tokens: int = 8192,
+        context_tokens: int | None = None,
         limits: Limits | None = None,
     ) -> None:
         self.name = model
-        self.context_tokens = context_tokens
+        self.context_tokens = context_tokens or CONTEXT_TOKENS
         self.dialect = Dialect()
         self._limits = limits or Limits()
         self._max_retries = max_retries

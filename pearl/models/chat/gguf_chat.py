@@ -26,6 +26,7 @@ from pearl.records import Usage
 log = logging.getLogger(__name__)
 
 PACKING = re.compile(r"\.I?Q\d\w*\Z")  # what many files' names end with; not part of the model's
+CONTEXT_TOKENS = 4096
 PROBED = 8  # tokens to write where the speed of writing is not known
 CHATML_END = "<|im_end|>"  # in usual characters, for a file that has neither a chat template nor this token
 
@@ -80,7 +81,7 @@ class GgufChatModel:
         self,
         path: Path,
         *,
-        context_tokens: int = 4096,
+        context_tokens: int = CONTEXT_TOKENS,
         undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext,
         copies: int = 1,
         home: Path | None = None,
@@ -241,7 +242,7 @@ def check_room(prompt_tokens: int, max_tokens: int, context_tokens: int) -> None
     if prompt_tokens + max_tokens > context_tokens:
         raise ContextExceeded(
             f"The prompt has {prompt_tokens} tokens; with {max_tokens} for the answer it does not fit the context of "
-            f"{context_tokens}; shorten it, or raise PEARL_EMBEDDED_CONTEXT_TOKENS."
+            f"{context_tokens}; shorten it, or raise PEARL_LLM_CONTEXT_TOKENS."
         )
 
 

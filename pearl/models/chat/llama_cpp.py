@@ -199,7 +199,7 @@ def _check_memory(file: ModelFile, context_tokens: int, slots: int) -> None:
     if free is not None and needed > free:
         raise ChatError(
             f"{file.path} with {slots} contexts of {context_tokens} tokens needs {needed / 1e9:.1f} GB of memory, and "
-            f"{free / 1e9:.1f} GB are free; lower PEARL_EMBEDDED_CONTEXT_TOKENS, or take a smaller model.",
+            f"{free / 1e9:.1f} GB are free; lower PEARL_LLM_CONTEXT_TOKENS, or take a smaller model.",
             code="llm_failed",
         )
 

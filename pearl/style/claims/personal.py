@@ -60,10 +60,6 @@ class Mask:
     def __bool__(self) -> bool:
         return bool(self._originals)
 
-    @property
-    def placeholders(self) -> list[str]:
-        return list(self._originals)
-
     def original(self, placeholder: str) -> str:
         """The text that a placeholder stands for, or itself if it is none of these."""
         return self._originals.get(_plain(placeholder), placeholder)

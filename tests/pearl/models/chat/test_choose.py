@@ -17,7 +17,7 @@ from pearl.settings import ENGINES, Settings, load_settings
 
 
 def test_the_embedded_model_is_made_without_loading_it():
-    model = make_chat_model(load_settings(llm="embedded", embedded_context_tokens=1024))
+    model = make_chat_model(load_settings(llm="embedded", llm_context_tokens=1024))
     assert isinstance(model, GgufChatModel)
     assert (model.name, model.context_tokens) == ("SmolLM2-135M-Instruct", 1024)
     assert "_parts" not in vars(model)
@@ -77,7 +77,7 @@ def test_where_no_model_is_named_the_default_writes_if_it_is_here(tmp_path, monk
 def test_a_gguf_file_on_this_machine(tmp_path, tiny_gguf):
     path = tmp_path / "writer.gguf"
     path.write_bytes(tiny_gguf.read_bytes())
-    model = make_chat_model(load_settings(llm="embedded", llm_model=str(path), embedded_context_tokens=1024))
+    model = make_chat_model(load_settings(llm="embedded", llm_model=str(path), llm_context_tokens=1024))
     assert (type(model), model.name) == (GgufChatModel, "writer")
     with pytest.raises(InputError, match=r"gone\.gguf: there is no such file; name a GGUF file"):
         make_chat_model(load_settings(llm="embedded", llm_model=str(tmp_path / "gone.gguf")))

@@ -291,7 +291,7 @@ def test_a_file_without_a_template_is_asked_as_chatml_and_says_so(
 
 def test_a_context_larger_than_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("pearl.models.chat.llama_cpp._free_memory", lambda: 300_000_000)
-    assert "0.3 GB are free; lower PEARL_EMBEDDED_CONTEXT_TOKENS" in failing(embedded_model_file())
+    assert "0.3 GB are free; lower PEARL_LLM_CONTEXT_TOKENS" in failing(embedded_model_file())
 
 
 def test_a_system_without_unix_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
