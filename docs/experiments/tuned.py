@@ -2,12 +2,12 @@
 
     python docs/experiments/tuned.py DATA WORK [MODEL]     writes docs/results/tuned.json
 
-For each person of ``shown.py``'s kinds chat and AESLC, and for the sample user, an adapter is trained on the texts before
-the latest that are drafted again: request to text, in the chat form of the model's own file, stopped by the loss on the
-latest tenth. An arm is "texts" (what ships), "adapter" (a prompt of the request alone), or "both" (and the best text).
+For each person of ``shown.py``'s kinds chat and AESLC, and for the sample user, an adapter is trained on the texts
+before those that are drafted again: request to text, in the chat form of the model's own file, stopped by the loss on
+the latest tenth. An arm is "texts" (what ships), "adapter" (a prompt of the request alone), or "both" (and the best text).
 Adapters and drafts are kept in WORK. The rule, written before any draft was made: an adapter ships if its likeness is
-higher than what ships in nine of ten resamples of users, its mean of ROUGE-1 and ROUGE-L not lower by more than .01, and
-it has not more facts a draft that the request does not have.
+higher than what ships in nine of ten resamples of users, its mean of ROUGE-1 and ROUGE-L not lower by more than .01,
+and it has not more facts a draft that the request does not have.
 """
 
 from __future__ import annotations
@@ -78,7 +78,6 @@ def tune(path: Path, texts: Sequence[Document], adapter: Path) -> dict[str, Any]
                 optimizer.step()
                 optimizer.zero_grad()
         losses.append(loss_of(model, held))
-        print(f"{adapter.stem}: {losses} {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
         if losses[-1] > min(losses):
             break
         best = {name: part.detach().clone() for name, part in model.named_parameters() if part.requires_grad}

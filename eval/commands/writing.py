@@ -48,7 +48,7 @@ class WritingPlan:
 
     @classmethod
     def of(cls, options: DraftingOptions) -> WritingPlan:
-        """Raises InputError for settings that cannot be used."""
+        """Load the settings of a run. Raises InputError for those that cannot be used."""
         # pearl.models.asking.patience repeats calls
         return cls(options, load_settings(llm=options.llm, llm_max_retries=0, on_cluster=True))
 

@@ -77,8 +77,8 @@ Reply with one JSON object and nothing else: {{"rule": "Select the response that
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """``proposals`` rules a question; ``clusters`` rules at most are voted on; ``least``: the share of votes for a rule
-    that it needs; ``voting``: how votes are asked for."""
+    """``proposals``: rules asked for per question; ``clusters``: most rules voted on; ``least``: share of votes that a
+    rule needs; ``voting``: how votes are asked for."""
 
     proposals: int
     clusters: int

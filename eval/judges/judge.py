@@ -116,7 +116,7 @@ class Judgements(Generic[ItemT]):
 
 
 def judgement_lines(judgements: Judgements[ItemT], options: object) -> Iterator[dict[str, Any]]:
-    """A line a trial: the item, the run, the order, what was read, and the reply."""
+    """Yield a record for each trial: item, run, order, verdict or the reason for none, and reply."""
     for judgement, text in judgements.first.with_texts():
         yield {
             "item": judgement.trial.item.id,

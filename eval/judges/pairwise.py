@@ -119,7 +119,7 @@ class OrderPairs:
     cluster: tuple[str, ...]
 
     def share(self, part: NDArray[Any], seed: int) -> dict[str, Any] | None:
-        """The share of the runs; None without any."""
+        """The share of the runs in ``part``, with its interval; None without any."""
         if not self.cluster:
             return None
         return share(part, np.ones(len(part)), Bootstrap(self.cluster, seed=seed))

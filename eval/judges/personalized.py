@@ -62,7 +62,7 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaOptions:
-    """``modes``: the first is asked for, the others are its ablations."""
+    """Options of the judge: ``modes[0]`` is asked, the others are its ablations."""
 
     preset: str = PRESETS.default
     order: str = pairwise.BOTH

@@ -240,7 +240,7 @@ SCALE = Scale(rewarded.LOWEST_SCORE, rewarded.HIGHEST_SCORE)
 
 
 def read(reply: str, trial: Trial[QualityItem], options: JudgeQualityOptions) -> Verdict | Points:
-    """A is the text that stands first; points are those of the first."""
+    """Read a verdict, where A is the text shown first, or the points of the first text."""
     if options.scheme == PAIR:
         return PREFERENCES.read(reply, trial.shown(trial.item.texts))
     return SCALE.read(reply, trial.shown(trial.item.texts)[:1])

@@ -221,7 +221,7 @@ def _chosen(
 
 
 def extremes(responses: Sequence[Response]) -> Sequence[Response]:
-    """The one that follows its persona most, and the one that does least; of equal ones the first, and the last."""
+    """Return the responses of the highest and the lowest score; of equal ones the first, and the last."""
     if len(responses) < 2:
         return responses
     ordered = sorted(responses, key=lambda response: -response.score)

@@ -200,8 +200,8 @@ def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pr
 def revision_prompt(inputs: PromptInputs, draft: str, model: ChatModel, max_tokens: int) -> Prompt:
     """The prompt that asks for an edited draft (papers/pearl.txt, section C.4). Raises ContextExceeded.
 
-    Where the model can go on with an answer, it begins where the edited draft does: one of 135M parameters never came
-    to that line by itself.
+    For a model that goes on with a begun answer, the line EDITED DRAFT is written already: one of 135M parameters
+    never wrote it by itself.
     """
     begun = BEGUN if model.continues else ""
 

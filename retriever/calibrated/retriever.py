@@ -79,7 +79,7 @@ class CalibratedRetriever(Retriever):
     def scores(
         self, request: Request, documents: Sequence[Document], signals: SignalIndex, kept_ids: KeptIds, clock: Clock
     ) -> Scores:
-        """(C,); ``kept_ids``: tokens of documents read before, to which those of others are added."""
+        """Return each document's score, (C,). ``kept_ids``: a cache of documents' tokens, added to here."""
         parts, cascade = self._parts, self._cascade
         cross_encoder = parts.cross_encoder
         with clock.stage("first_stage_ms"):

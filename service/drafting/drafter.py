@@ -340,8 +340,8 @@ class Drafter:
         return evidence(await self._select(user, job), job.voice)
 
     async def claims(self, user: User, job: DraftJob, text: str, samples: Sequence[Sample] = ()) -> list[Claim]:
-        """Find the claims of a text that answers the request, beside ``samples`` and the documents that a draft would
-        be written from. Raises what ``examples`` raises."""
+        """Find the claims of a text, checked against the request, ``samples``, and the documents that a draft would be
+        written from. Raises what ``examples`` raises."""
         shortlist = await self._select(user, job)
         said = (shortlist.voice.instructions, job.instructions)
         shown = evidence(shortlist, job.voice)

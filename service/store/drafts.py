@@ -43,7 +43,7 @@ MOST = sys.float_info.max
 
 
 def column_values(table: Table, line: dict[str, Any]) -> dict[str, Any]:
-    """The fields that the table has a column for, without those that are null. Raises InputError that names one."""
+    """Return a line's values for the table's columns, without nulls. Raises InputError for a missing or unfit one."""
     values = {}
     for column in table.columns:
         value = line.get(column.name)

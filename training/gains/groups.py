@@ -45,7 +45,7 @@ class GroupFile:
 
 
 def select_from(paths: Sequence[Path], options: SelectionOptions) -> GroupFile:
-    """Algorithm 1 over files of scores that one model made, for each history with one template.
+    """Choose training groups (Algorithm 1) from files of scores, all by one model; a history has one template.
 
     ``y0`` in the description is the median gain of the positives, ``y0_quartiles`` are the first and the third.
     Raises InputError for scores that cannot be used, or not together.

@@ -137,8 +137,8 @@ def scaled(head: ScoreHead, reader: ParagraphReader, material: RewardMaterial) -
 
 
 def dev_figures(model: RewardModel, dev: RewardMaterial, seed: int) -> dict[str, Any]:
-    """Figures of the finished model on the dev split, by which the training was stopped: pairs decided rightly, beside
-    the shorter text, and the correlation of scores.
+    """Figures of the finished model on the dev split, by which the training was stopped: accuracy on pairs,
+    also of picking the shorter text, and the correlation of scores.
 
     Each pair is asked about in both orders, for a verdict by cosine can depend on the order.
     """

@@ -225,8 +225,8 @@ def compared(
     systems: Sequence[System],
     seed: int,
 ) -> dict[str, Any]:
-    """A row a system; the paired differences of each from none, and of what is no baseline from the best one, with
-    p-values by exchanges within users, which Holm's method corrects within a metric."""
+    """Figures of each system, and paired differences: of each from the system "none", of those that are no baselines
+    from the best baseline, with p-values by exchanges within users, corrected within a metric by Holm's method."""
     drawn = clusters([case.record for case in cases])
     bootstrap = Bootstrap(drawn.names, seed=seed)
     estimates = {name: figures(metrics, bootstrap, of_system) for name, of_system in measured.items()}

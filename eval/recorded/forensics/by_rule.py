@@ -104,7 +104,7 @@ def _half(pair: Pair) -> int:
 
 
 def words_json(uses: Sequence[WordUse]) -> list[dict[str, float | str]]:
-    """The surest words with their counts and their rates in 100 words."""
+    """The most distinctive words: counts, rates per 100 words and z-scores."""
     return [
         {
             "word": use.word,

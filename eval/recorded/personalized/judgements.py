@@ -164,7 +164,7 @@ def parse_judgement(value: dict[str, Any], line: int) -> RecordedJudgement:
 
 
 def take_apart(prompt: str) -> PromptParts:
-    """Split a prompt at its headers. The first of each kind counts: one inside a text comes after the text's own."""
+    """Split a prompt at its headers. Of several of one kind the first counts: later ones may be part of a text."""
     parts: dict[str, str] = {}
     instructions, *headed = _HEADER.split(prompt)
     for header, text in zip(headed[::2], headed[1::2], strict=True):

@@ -75,12 +75,12 @@ class Shelf:
                 yield file
 
     def listed(self) -> list[Listed]:
-        """Return the table's models, then those that were added."""
+        """Return PEARL's own models, then those that the user added."""
         added = sorted(path.stem for path in self.folder.glob(f"*{SUFFIX}") if in_table(path.stem) is None)
         return [Listed(weights, self.path(weights)) for weights in (*TABLE, *map(self._added, added))]
 
     def default(self) -> Weights:
-        """Return the model that writes where none is named: the largest of these that is on this machine."""
+        """Return the model that writes where none is named: PEARL's largest that is here, else its smallest."""
         larger = (weights for name in (DEFAULT, SMALLER) if (weights := in_table(name)) and self.path(weights))
         return next(larger, SMALLEST)
 

@@ -113,7 +113,7 @@ def editing_of(draft: str, candidates: Sequence[Candidate], chosen: EditSelectio
 
 
 def only_edit(draft: str, candidate: Candidate) -> Editing:
-    """The record of one candidate that is taken unseen, without a reward model."""
+    """The record of a sole candidate, taken without a score: no reward model is given."""
     placed = () if candidate.execution is None else candidate.execution.placed
     return Editing(1, failures([candidate]), {}, refused_edits([candidate]), bool(placed), None, None, draft, placed)
 

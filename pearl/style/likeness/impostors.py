@@ -98,8 +98,8 @@ class Impostors:
         within: Impostors | None = None,
     ) -> Impostors:
         """Fit to texts by author. Authors who share a fifth of their texts with the ``person`` are the person, and are
-        removed. Words and n-grams that fewer than ``least_authors`` use are left out, and so are those that ``within``
-        lacks, if it is given: then the vocabulary is common to more people, and the counts are these authors'.
+        removed. Words and n-grams that fewer than ``least_authors`` use are left out. With ``within`` its words are
+        taken, and of the n-grams those that it has: a vocabulary common to more people, with these authors' counts.
 
         Raises InputError where no impostor is left.
         """

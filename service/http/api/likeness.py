@@ -78,7 +78,7 @@ class LikenessOut(OfRecord):
 
     @property
     def left_out(self) -> str:
-        """The number of texts of the history that do not count, in words."""
+        """Say how many texts were left out, as of another language."""
         texts = counted(self.history.left_out, "text")
         return f"{texts} in a language that the impostors ({self.impostors}) do not write"
 

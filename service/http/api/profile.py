@@ -137,7 +137,7 @@ def delete_line(services: ServicesDep, caller: Caller, name: LineName, voice: Vo
 @router.delete("", status_code=204, responses=ANSWERS, summary="Forget what you said of the lines")
 @writes
 def delete_profile(services: ServicesDep, caller: Caller, voice: VoiceQuery = None) -> Response:
-    """Lines that are measured stay: they are as your texts are."""
+    """Forget your edits of the card. Measured lines stay."""
     user_id, voice = caller.user.id, voices.chosen(voice)
     with services.database.write(deletes=True) as connection:
         if voice is not None:
