@@ -1,1 +1,1 @@
-"""Online: the HTTP API, the store, authentication, importers, the drafting pipeline."""
+"""The online service: the HTTP API, the store, authentication, importers, the drafting pipeline."""

@@ -1,4 +1,4 @@
-"""The parts of a process of the service, made once from the settings."""
+"""The parts of a process of the service (database, models, retriever, caches), made once from the settings."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ ALL = 10_000_000  # texts; no history has more
 
 
 class Services:
-    """The parts, and their start and end. ``model``, ``encoder`` and ``rewards`` replace those of the settings in
-    tests."""
+    """The parts of the service in one process, and their start and end. ``model``, ``encoder`` and ``rewards`` replace
+    those of the settings in tests."""
 
     def __init__(
         self,
@@ -150,12 +150,12 @@ class Services:
         return make_retriever(name or self.settings.retriever, encoder or self.encoder)
 
     def retriever_of(self, user_id: int) -> Retriever:
-        """The retriever of the settings with this user's embeddings, however long it takes."""
+        """The settings' retriever with this user's embeddings; missing ones are computed, without a time limit."""
         return self._retriever_of(user_id, Clock())
 
     async def draft_for(self, user: str | None, job: DraftJob) -> AsyncGenerator[Embedding | Event, None]:
-        """Draft as a command does, for the user of this name, or the only one. What can be refused is refused first;
-        then the user's texts are embedded, however long that takes. Raises what :meth:`Drafter.draft` raises."""
+        """Draft as a command does, for the user of this name, None: the only user. A job that must fail is refused
+        first; then the user's texts are embedded, however long that takes. Raises what :meth:`Drafter.draft` raises."""
         author = await in_thread(self._chosen, user, job.voice)
         if self.needs_encoder and isinstance(self.encoder, SentenceEncoder):
             # Its weights are compiled without the interpreter's lock, while a thread imports an endpoint's library.
@@ -171,7 +171,7 @@ class Services:
                 yield event
 
     async def claims_for(self, user: str | None, job: DraftJob, text: str, samples: Sequence[Sample]) -> list[Claim]:
-        """Find the claims of a text as a command does, for the user of this name, or the only one. Raises what
+        """Find the claims of a text as a command does, for the user of this name, None: the only user. Raises what
         :meth:`Drafter.claims` raises."""
         author = await in_thread(self._chosen, user, job.voice)
         await in_thread(self.embed, author.id)
@@ -215,7 +215,7 @@ class Services:
             return False
 
     def forget(self, user_id: int) -> None:
-        """Drop from memory what is made of the user's texts."""
+        """Drop from memory everything that is made of the user's texts."""
         forget_samples()
         for kept in (self.likenesses, self.profiles):
             kept.forget_deleted(user_id)
@@ -223,8 +223,8 @@ class Services:
         give_back()
 
     def sweep(self) -> None:
-        """Store uses of keys, drop what other processes deleted, return free memory, and erase what could not be
-        erased at its deletion."""
+        """Store uses of keys, drop from memory what other processes deleted, return free memory to the system, and
+        erase from the files what could not be erased at its deletion."""
         self.key_uses.flush()
         forget_samples()
         forget_parts()
@@ -258,7 +258,7 @@ class Services:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Start, sweep meanwhile, and stop at the end."""
+        """Run the service while the block runs: start its parts, sweep regularly, and stop them at the end."""
         share_heaps()
         with self.database.served():
             self.start()
@@ -337,7 +337,7 @@ class Services:
 
 
 def retriever_entry(settings: Settings) -> RetrieverEntry:
-    """The entry of the retriever that the settings name. Raises InputError if it cannot be served."""
+    """The registry's entry of the retriever that the settings name. Raises InputError if it cannot be served."""
     name = settings.retriever
     try:
         entry = find_entry(name)
@@ -371,8 +371,8 @@ def check_retriever(settings: Settings, encoder: Encoder) -> None:
 
 
 def share_heaps() -> None:
-    """Make all threads allocate from two heaps. By itself the C library (glibc) gives each thread one of its own, and
-    what one has freed no other can use."""
+    """Make all threads allocate memory from two heaps. By default glibc, the C library, gives each thread its own heap,
+    and no thread can use what another has freed."""
     if sys.platform == "linux" and (limit := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
         limit(M_ARENA_MAX, 2)
 

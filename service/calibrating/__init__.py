@@ -1,1 +1,1 @@
-"""Choosing theta, margin and k for one person from their past texts, with their chat model."""
+"""Calibration for one person: theta (revise below it), margin and k (documents to show), chosen on their past texts."""

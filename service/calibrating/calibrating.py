@@ -36,15 +36,15 @@ FOLDS = 10  # to measure a held-out gain: each fold uses the option that all oth
 
 @dataclass(frozen=True, slots=True)
 class CalibrationOutcome:
-    """The values that a calibration chose."""
+    """The values that a calibration chose, and the figures behind the choice."""
 
     settings: Json  # those that are better than their defaults
     figures: Json  # how they were chosen
 
 
 def estimate(study: Study, writer: CalibrationWriter) -> Survey:
-    """Estimate the most calls and tokens, and count the kept replies. Revisions are unknown before the drafts, so each
-    text without a kept revision counts as one call."""
+    """Estimate the most calls and tokens that a study takes, and count the replies kept from earlier runs. Revisions
+    are unknown before the drafts, so each text without a kept revision counts as one call."""
     prompts = flat(study.draft_prompts(writer))
     drafts, answers = writer.survey(prompts, study.drafting), iter(writer.kept(prompts, study.drafting))
     revising = []
@@ -89,7 +89,7 @@ def affordable(study: Study, writer: CalibrationWriter, prices: Prices, cap: flo
 
 
 async def calibrate(study: Study, writer: CalibrationWriter, measures: DraftMeasures) -> CalibrationOutcome:
-    """Draft, choose margin and k, revise the drafts that these would have shown, and choose theta.
+    """Draft past texts, choose margin and k, revise the drafts written with the chosen values, and choose theta.
 
     Raises ChatError if the endpoint is down, PearlError at the spending cap and for fewer texts than LEAST_TEXTS; every
     reply received by then is kept.
@@ -240,7 +240,7 @@ def _gains(gain: Any, values: Values, together: Any) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class OptionChoice:
-    """A choice among options; the first one is the default."""
+    """A choice among options, such as thetas, by their values on past texts; option 0 is the default."""
 
     index: int  # the chosen option
     best: int  # the option of the highest mean; not chosen if its gain may be chance
@@ -248,15 +248,15 @@ class OptionChoice:
     held_out: NDArray[np.intp]  # (N,), for each text the option that the other folds choose
 
     def gain(self, values: Floats) -> Estimate:
-        """The mean that the held-out choices gain over the default, of values (N, O)."""
+        """The mean gain of the held-out choices over the default in one metric, whose ``values`` are (N, O)."""
         texts = np.arange(len(values))
         return Bootstrap([str(text) for text in texts]).mean(values[texts, self.held_out] - values[:, 0])
 
 
 def choose_option(values: Floats) -> OptionChoice:
-    """Choose the option with the highest mean if its gain over the first one is above chance: values (N, O).
+    """Choose the option with the highest mean of ``values`` (N, O); option 0, the default, if its gain may be chance.
 
-    Of equal options the first is the best. The texts are in order of time; every tenth is in the same fold.
+    Of options with equal means the first is the best. The texts are in order of time; every tenth is in the same fold.
     """
     folds = np.arange(len(values)) % FOLDS
     held_out = np.array([int(values[folds != fold].mean(axis=0).argmax()) for fold in folds], np.intp)

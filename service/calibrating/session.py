@@ -40,7 +40,7 @@ from service.store.voices import Voice
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The options of a run."""
+    """The options of one run of ``pearl calibrate``."""
 
     settings: Settings
     user: str | None  # None: the only one
@@ -54,7 +54,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationSubject:
-    """The person and the combination to calibrate for."""
+    """The user, voice, retriever and chat model that a calibration is for."""
 
     user: User
     voice: Voice
@@ -71,7 +71,7 @@ class CalibrationSubject:
 
 
 def calibrate_user(session: Session) -> dict[str, Any]:
-    """Calibrate and store the outcome; return the report, after a dry run only with the estimate. Raises PearlError."""
+    """Calibrate for a user and store the outcome; return the report, of a dry run the estimate. Raises PearlError."""
     settings, prices, console = session.settings, session.settings.prices, Console(stderr=True)
     SpendingCap(prices, session.max_cost)  # a cap without prices is an error before any work
     services = Services(settings, encoder=SentenceEncoder(settings.encoder))

@@ -1,7 +1,7 @@
 """A person's past texts, drafted with each number of documents to choose margin and k.
 
 The documents that a margin and a k would have shown are the first ones of the ranking, so the drafts with the 1, 2, ...
-best documents measure every pair of them.
+best documents are enough to measure every pair of margin and k.
 
 Dimensions in comments: N texts, O options.
 """
@@ -40,7 +40,7 @@ NO_REQUEST, NOTHING_BEFORE, DRAFTED, SET_APART = "no_request", "nothing_before",
 
 @dataclass(frozen=True, slots=True)
 class PastText:
-    """A text and the request that it answered."""
+    """A text of the person, the request that it answered, and the documents before it, ranked for the request."""
 
     target: str  # the text
     request: str
@@ -48,12 +48,12 @@ class PastText:
 
     @property
     def top_score(self) -> float:
-        """The best score, s1."""
+        """The score of the best document, s1."""
         return self.ranking[0].score
 
     @property
     def texts_before(self) -> tuple[str, ...]:
-        """The texts that the person had written before it."""
+        """The texts that the person had written before this text."""
         return tuple(scored.document.text for scored in self.ranking)
 
 
@@ -64,9 +64,9 @@ def past_texts(
     drafted: Set[str] = frozenset(),
     apart: Set[str] = frozenset(),
 ) -> tuple[list[PastText], Counter[str]]:
-    """Return at most ``most`` texts, latest first, and the number of those left out by reason; ``documents`` are oldest
-    first. Ids of documents: those ``drafted`` by a model are left out, for they would be measured against themselves;
-    those set ``apart`` are left out, too, and are in no ranking."""
+    """Return at most ``most`` texts to draft again, latest first, and the number of texts left out by reason.
+    ``documents`` are oldest first. ``drafted``: ids of documents sent from a draft, left out since a model would be
+    compared with itself. ``apart``: ids of documents that are set apart, left out of the rankings, too."""
     past: list[PastText] = []
     left_out: Counter[str] = Counter()
     for index in reversed(range(len(documents))):
@@ -95,7 +95,7 @@ GAPS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of the distances from the best s
 
 @dataclass(frozen=True, slots=True)
 class SelectionRule:
-    """A margin and a number of documents."""
+    """A margin and a k, by which the documents of a ranking are shown."""
 
     margin: float | None  # None: no margin
     k: int  # documents at most
@@ -103,7 +103,7 @@ class SelectionRule:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """The texts and how the service would draft them."""
+    """The past texts of a calibration, and how the service would draft them."""
 
     past: tuple[PastText, ...]  # latest first
     template: Template
@@ -126,23 +126,23 @@ class Study:
         return revision_decoding(self.drafting)
 
     def number_shown(self, text: PastText, showing: SelectionRule) -> int:
-        """The number of documents that the service would show for the text."""
+        """The number of documents that the service would show for the text with this margin and k."""
         calibration = replace(self.trained, margin=showing.margin)
         return len(choose(text.ranking, showing.k, calibration, exactly=self.exactly))
 
     def numbers(self, text: PastText) -> list[int]:
-        """The numbers of documents to draft the text with."""
+        """The numbers of documents to draft the text with: 1 to the most, or only the most if the voice names k."""
         most = self.number_shown(text, SelectionRule(None, self.k))
         return [most] if self.exactly or not most else list(range(1, most + 1))
 
     def inputs(self, text: PastText, number: int) -> PromptInputs:
-        """The inputs to draft the text with this number of its documents."""
+        """The inputs of the prompt that drafts the text from its ``number`` best documents."""
         best = choose(text.ranking, self.k, replace(self.trained, margin=None), exactly=self.exactly)
         shown = tuple(scored.document for scored in best[:number])
         return PromptInputs(self.template, text.request, shown, self.instructions)
 
     def draft_prompts(self, writer: CalibrationWriter) -> list[list[Prompt | None]]:
-        """For each text the prompts with each number of documents."""
+        """For each text one prompt for each number of documents; None for a prompt that does not fit the model."""
         make = partial(self._draft_prompt, writer)
         return [[make(text, number) for number in self.numbers(text)] for text in self.past]
 
@@ -151,7 +151,7 @@ class Study:
         return prompt_or_none(partial(draft_prompt, inputs, writer.model, self.max_tokens))
 
     def revision_prompt(self, writer: CalibrationWriter, text: PastText, number: int, draft: str) -> Prompt | None:
-        """The prompt that revises a draft of the text."""
+        """The prompt that revises a draft of the text; None if it does not fit the model."""
         inputs, max_tokens = self.inputs(text, number), self.revising.max_tokens
         return prompt_or_none(partial(revision_prompt, inputs, draft, writer.model, max_tokens))
 
@@ -160,7 +160,7 @@ class Study:
         return self._read(text, number, draft_of(answer), EMPTY_ANSWER)
 
     def revision(self, text: PastText, number: int, answer: Reply | Failed, prompt: Prompt | None) -> WrittenText:
-        """The edited draft in an answer, read in the same way."""
+        """The edited draft in an answer to ``prompt``, read as :meth:`draft` reads a draft."""
         return self._read(text, number, read_revision(answer, "" if prompt is None else prompt.begun), UNREADABLE)
 
     def _read(self, text: PastText, number: int, written: WrittenText, nothing: str) -> WrittenText:
@@ -170,7 +170,7 @@ class Study:
         return replace(written, text=read or None, failure=None if read else nothing)
 
     def showings(self) -> list[SelectionRule]:
-        """Every margin and k to try, the default first."""
+        """Every pair of margin and k to try, the default first."""
         gaps = [
             text.top_score - scored.score
             for text in self.past
@@ -193,7 +193,7 @@ FOLDS = 5  # a text is scored by a model that has not learned from it
 
 @dataclass(frozen=True, slots=True)
 class HeldOutLikeness:
-    """Models of the person that have not learned from the text to score."""
+    """Likeness models of the person, for each past text one that has not learned from it."""
 
     models: Mapping[str, Likeness]  # by past text, without those that likeness cannot score
 
@@ -212,7 +212,7 @@ class HeldOutLikeness:
 
     def measure(self, targets: Sequence[str], drafts: Sequence[str]) -> Floats:
         """The probability that the person wrote each draft, (N,). If it is unknown for one draft of a text, all drafts
-        of the text get the mean over the other texts, so the text favours no draft."""
+        of that text get the mean over the other texts, so that no draft of the text is preferred."""
         scores = np.array([self._score(target, draft) for target, draft in zip(targets, drafts, strict=True)])
         unknown = {target for target, score in zip(targets, scores, strict=True) if np.isnan(score)}
         known = np.array([target not in unknown for target in targets])
@@ -224,7 +224,7 @@ class HeldOutLikeness:
 
 
 def rouge2(target: str, draft: str) -> float:
-    """ROUGE-2 F1 as the library ``rouge-score`` has it without stemming; a base installation does not have that."""
+    """ROUGE-2 F1 as the library ``rouge-score`` computes it without stemming; a base installation lacks the library."""
     of_target, of_draft = (Counter(pairwise(words)) for words in map(rouge_words, (target, draft)))
     shared = sum((of_target & of_draft).values())
     if not shared:
@@ -238,7 +238,7 @@ class DraftMeasures:
     the person has enough text."""
 
     def __init__(self, past: Sequence[PastText], *, bertscore: bool | None = None) -> None:
-        """``past`` are all texts to draft; with ``bertscore`` None it is used if it is installed."""
+        """Prepare to measure ``past``, all texts to draft. ``bertscore``: use BERTScore; None: if it is installed."""
         wanted = find_spec("bert_score") is not None and find_spec("torch") is not None
         self._bertscore = BertScore() if (wanted if bertscore is None else bertscore) else None
         self._likeness = HeldOutLikeness.of(past)
@@ -257,7 +257,7 @@ class DraftMeasures:
         return tuple(name for name in measured if name not in self.left_out)
 
     def measure(self, past: Sequence[PastText], drafts: Sequence[str]) -> dict[str, Floats]:
-        """Each metric of each draft, (N,)."""
+        """Return for each metric the scores of the drafts, (N,), each compared with its past text."""
         targets = [text.target for text in past]
         measured: dict[str, Floats] = {
             ROUGE_2: np.array([rouge2(target, draft) for target, draft in zip(targets, drafts, strict=True)])
@@ -270,7 +270,7 @@ class DraftMeasures:
 
 
 def combined(values: Mapping[str, Floats]) -> Floats:
-    """The mean of the metrics, (N, O), each in its standard deviations over all values; a constant metric does not
-    count."""
+    """The mean of the metrics, (N, O), each divided by its standard deviation over all values; a constant metric adds
+    nothing."""
     scaled = [scores / scores.std() if scores.std() > 0 else np.zeros_like(scores) for scores in values.values()]
     return np.asarray(np.mean(scaled, axis=0))

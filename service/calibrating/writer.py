@@ -1,4 +1,4 @@
-"""Writing with the person's chat model: kept replies are used again, and no more is spent than allowed."""
+"""Asking the person's chat model for drafts: kept replies are used again, and no more is spent than allowed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from service.process.threads import in_thread
 
 @dataclass(frozen=True, slots=True)
 class SpendingLimits:
-    """The limits of a calibration."""
+    """The limits of a calibration: cost, time, and calls at once."""
 
     prices: Prices = NO_PRICES
     max_cost: float | None = None
@@ -28,8 +28,8 @@ class SpendingLimits:
 
 
 class CalibrationWriter:
-    """Gets replies to prompts. ``identity`` is the model's name in the keys of kept replies; ``check`` is called before
-    each request, and raises an error to stop."""
+    """Gets the chat model's replies to prompts. ``identity`` is the model's name in the keys of kept replies; ``check``
+    is called before each request, and raises an error to stop."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class CalibrationWriter:
         self.runs: list[AskingOutcome] = []
 
     def survey(self, prompts: Sequence[Prompt | None], decoding: Decoding) -> Survey:
-        """The most calls and tokens that the prompts take, and the replies that are kept."""
+        """Estimate the most calls and tokens that the prompts take, and count the replies that are kept already."""
         return survey(self._checked_model(decoding), _questions(prompts), self._kept)
 
     def kept(self, prompts: Sequence[Prompt | None], decoding: Decoding) -> list[Reply | Failed]:
@@ -58,8 +58,8 @@ class CalibrationWriter:
     async def write(
         self, label: str, prompts: Sequence[Prompt | None], decoding: Decoding, share: float
     ) -> list[Reply | Failed]:
-        """Ask for the reply to each prompt, until ``share`` of the time has passed. Raises ChatError if the endpoint is
-        down, PearlError at the spending cap and from ``check``."""
+        """Ask for the reply to each prompt, until ``share`` (0 to 1) of the time is used up. Raises ChatError if the
+        endpoint is down, PearlError at the spending cap and from ``check``."""
         model, questions = self._checked_model(decoding), _questions(prompts)
         limits = self._limits
         spent = sum(run.cost or 0.0 for run in self.runs)

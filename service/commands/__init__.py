@@ -1,1 +1,1 @@
-"""One module per command of the command line, as :mod:`pearl.cli.commands` has them."""
+"""One module for each command of the command line, in the form that :mod:`pearl.cli.commands` describes."""

@@ -76,7 +76,7 @@ def check(
 def _with_history(
     user: str | None, voice: str | None, request: str, draft: str, samples: Sequence[Sample]
 ) -> list[Claim]:
-    """Find the claims beside the documents that a draft would be written from, too."""
+    """Find the claims of a draft, checked also against the documents that a draft would be written from."""
     from service.commands.writing import open_services, say
     from service.drafting.drafter import DraftJob
     from service.drafting.wire import Found, Order, ServerGone, answers

@@ -57,7 +57,7 @@ def erase(database: Database) -> None:
 
 @contextmanager
 def shown_copying(rows: int) -> Iterator[Callable[[int], None]]:
-    """Show a bar on standard error if that is a terminal; yield the function that moves it on by a number of rows."""
+    """Show a progress bar on standard error if that is a terminal; yield the function that adds to the rows done."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

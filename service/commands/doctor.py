@@ -55,7 +55,7 @@ SECRETS = ("PGPASSWORD", "OPENAI_API_KEY")  # variables of libraries
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A part that was looked at, and what was found."""
+    """The outcome of one check: the part that was checked, its state, and what was found."""
 
     name: str
     state: State
@@ -64,21 +64,21 @@ class Check:
 
 @dataclass
 class Examined:
-    """The parts that several checks look at."""
+    """The settings and the database, which several checks use."""
 
     settings: Settings
     usable: Database | None = None  # if its schema is this version's
 
     @cached_property
     def database(self) -> Database | None:
-        """The database; None if it is a file that is not there yet, which opening it would make."""
+        """The database; None if its file does not exist yet, since opening it would create the file."""
         url = make_url(self.settings.resolved_database_url)
         missing = url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists()
         return None if missing else Database(self.settings.resolved_database_url, pool_size=1)
 
 
 def since(began: float) -> str:
-    """The time since then, by the performance counter, in words."""
+    """The time since ``began``, a reading of time.perf_counter, in s or ms."""
     seconds = time.perf_counter() - began
     return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
@@ -166,7 +166,7 @@ def database(examined: Examined) -> Finding:
 
 
 def model(examined: Examined) -> Finding:
-    """One real call."""
+    """Ask the chat model one question; report its name, the time, the tokens and, where known, its speed."""
     began = time.perf_counter()
 
     async def ask() -> tuple[int, str]:
@@ -233,7 +233,7 @@ def doctor(json: str | None = JSON_OPTION) -> None:
 
 
 def examine() -> Iterator[Check]:
-    """Yield each check when it is done."""
+    """Run the checks; yield the outcome of each when it is done."""
     try:
         settings = load_settings()
     except PearlError as error:
@@ -270,7 +270,7 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
 
 
 def without_names(message: str, secrets: tuple[str, ...]) -> str:
-    """The message without secrets, and without the names of home folders, which are people's."""
+    """Return the message without secrets and without the names of home folders, which may be people's names."""
     for secret in secrets:
         message = message.replace(secret, HIDDEN)
     message = without_secrets(message).replace(str(Path.home()), "~") if str(Path.home()) != "/" else message

@@ -75,7 +75,7 @@ class ImportCommand(TyperCommand):
         return rest
 
     def get_params(self, context: Any) -> list[Any]:
-        """The options with the importer's own flags; those of every importer while the kind is not known."""
+        """The command's options and the flags of the importer, or of every importer while the kind is not known."""
         known = _flags(kinds() if self.importer is None else [self.importer.name])
         return [*super().get_params(context), *(_flag(name, *told) for name, told in known.items())]
 
@@ -100,7 +100,7 @@ class ImportCommand(TyperCommand):
 
 
 def kinds() -> list[str]:
-    """The kinds of sources: the importers that are installed, by entry point, and exports."""
+    """The kinds of sources: the names of the installed importers (entry points), and ``export`` for PEARL's exports."""
     return sorted([*importer_names(), EXPORT])
 
 
@@ -260,7 +260,7 @@ def _progress(importer: Importer, source: Path) -> Iterator[Callable[[int], None
 
 
 def settle_gone(database: Database, summary: ImportSummary, source: Path, *, yes: bool) -> int:
-    """Delete the documents that are gone from the source, with ``yes`` or if the person agrees; return their number."""
+    """Delete the documents that the source no longer has, with ``yes`` or if the person agrees; return their number."""
     gone = sum(len(missing.document_ids) for missing in summary.gone)
     if not gone:
         return 0
@@ -300,7 +300,7 @@ READ_A_SECOND, OVERHEAD = 40_000, 60  # characters, by the embedded encoder on t
 
 
 def report(summary: ImportSummary, removed: int, source: Path, json: str | None) -> None:
-    """Show the outcome. Raises InputError if nothing was usable, or if ``--strict`` stored nothing."""
+    """Show the outcome of an import. Raises InputError if nothing was usable, or if ``--strict`` stored nothing."""
     show_summary(summary, removed, json)
     if summary.refused:
         raise InputError(
@@ -359,7 +359,7 @@ def _table(summary: ImportSummary, removed: int) -> Table:
 
 
 def summary_json(summary: ImportSummary, removed: int) -> dict[str, Any]:
-    """The summary as ``--json`` writes it."""
+    """The summary of an import as ``--json`` writes it."""
     fields = asdict(summary)
     fields["gone"] = sum(len(missing.document_ids) for missing in summary.gone)
     fields["removed"] = removed
@@ -374,7 +374,7 @@ def summary_json(summary: ImportSummary, removed: int) -> dict[str, Any]:
 def show_summary(
     summary: ImportSummary, removed: int, json: str | None, more: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
-    """Show the problems and the figures; ``more`` are additional fields of the JSON."""
+    """Show an import's problems and figures; ``more`` are additional fields of the JSON."""
     console = Console(stderr=True)
     _show_problems(console, summary)
     for remark in _remarks(summary):
@@ -393,7 +393,7 @@ def show_summary(
 
 
 def tell_embedding(database: Database, settings: Settings, names: Iterable[str]) -> None:
-    """Say how many texts of these users are embedded before their first draft, and about how long."""
+    """Tell how many texts of these users must be embedded before their first draft, and about how long it takes."""
     from retriever.models.encoder import encoder_name  # only here: small imports start without them
     from retriever.registry import find_entry
 

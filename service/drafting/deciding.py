@@ -17,7 +17,7 @@ CALIBRATED, BY_HAND, NOT_CALIBRATED = "calibrated", "by_hand", "not_calibrated"
 
 @dataclass(frozen=True, slots=True)
 class DecisionPoint:
-    """The values that one draft is decided by."""
+    """The values for one draft, theta (revise below it), margin and k (documents to show), and where they come from."""
 
     calibration: Calibration
     k: int | None  # documents shown; None: the template's number
@@ -31,8 +31,8 @@ def decision_point(
     stored: StoredCalibration | None,
     revise_below: str | None,
 ) -> DecisionPoint:
-    """Decide the values for a draft of this combination. ``trained`` is the retriever's calibration; ``stored``, the
-    user's, outranks it, and ``revise_below``, theta in words as set by hand, outranks both."""
+    """Choose the values for a draft of this voice, retriever and model. ``trained`` is the retriever's calibration;
+    ``stored``, the user's, outranks it, and ``revise_below``, theta in words as set by hand, outranks both."""
     calibration, k = trained.with_model(key.model), None
     decided_by = DecidedBy(
         NOT_CALIBRATED,

@@ -62,7 +62,7 @@ BELOW_THRESHOLD = "The best document scored below the threshold."
 
 @dataclass(frozen=True, slots=True)
 class DraftJob:
-    """A draft to write."""
+    """The order for a draft: its request, and how to write it."""
 
     request: str
     voice: str | None = None  # None: the whole history
@@ -87,7 +87,7 @@ class DraftJob:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """Texts of the history are embedded before the draft of a command, which has no time limit."""
+    """An event before a command's draft: of the ``texts`` texts that must be embedded first ``embedded`` are done."""
 
     embedded: int
     texts: int
@@ -95,7 +95,7 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """The evidence is known; the text comes next."""
+    """An event: the documents are chosen; the text comes next."""
 
     draft_id: str
     retrieval: Retrieval
@@ -103,7 +103,7 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of the text that will be the answer."""
+    """An event: the next piece of the draft's final text."""
 
     text: str
     variant: int = 0  # index of the text
@@ -111,7 +111,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """One of several variants is written."""
+    """An event: one of several variants is written."""
 
     index: int
     variant: Variant
@@ -119,7 +119,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The answer, recorded."""
+    """An event, the last one: the draft is complete and, if drafts are recorded, recorded."""
 
     draft: Draft
 
@@ -180,8 +180,8 @@ class Drafter:
         self.here = here
 
     def check(self, user: User, job: DraftJob) -> None:
-        """Refuse what no history would help, before the work: an unknown voice, one that the model may not see,
-        candidates that nothing can choose among, a request that fits no prompt. Raises what ``draft`` raises."""
+        """Refuse, before any work, a job that would fail with any history: an unknown voice, one that the model may not
+        see, candidates without a reward model, or a request that fits no prompt. Raises what ``draft`` raises."""
         check_wish(job.candidates, self._polisher)
         with self._database.read() as connection:
             voice, _ = self._voice(connection, user, replace(job, elsewhere=job.elsewhere or not self.here))
@@ -612,7 +612,7 @@ def _claims(
     samples: Sequence[Sample] = (),
     edges: Sequence[str] = (),
 ) -> list[Claim]:
-    """Find the claims of a text between its edges, beside the documents of its evidence and more ``samples``."""
+    """Find the claims of a text between its edges, checked against its evidence and more ``samples``."""
     shown = [*samples, *(Sample(scored.document.id, scored.document.text) for scored in retrieval.documents)]
     end = body_end(text, [sample.text for sample in shown])
     signed = {sample.id: sample.text[body_end(sample.text) :] for sample in shown}
@@ -662,7 +662,7 @@ def decide(revise: str, ranking: Sequence[ScoredDocument], retrieval: Retrieval,
 
 
 def by_score(retrieval: Retrieval) -> Revision:
-    """Decide from theta alone."""
+    """Decide whether to revise the draft by the best document's score and theta alone."""
     if retrieval.threshold is None:
         return _not_revised(
             "no_threshold", "There is no threshold (theta is 'never'), so nothing is revised automatically."

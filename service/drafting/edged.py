@@ -1,4 +1,4 @@
-"""A draft between its edges: what the person begins and ends with stands there by rule, whatever the model wrote."""
+"""The edges of a draft: it begins and ends as the person's texts do, by rule, whatever the model wrote."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ UNCLOSED = regex.compile(r"[\[<][^\]>\n]{0,60}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The edges of a draft, and the assistant's phrases that its person never uses."""
+    """The edges (beginning and end) of a draft, and the phrases of assistants that the person never uses."""
 
     edges: UsualEdges = NO_EDGES
     phrases: regex.Pattern[str] | None = None
@@ -68,8 +68,8 @@ UNFRAMED = Frame()
 
 
 def frame_of(texts: Sequence[Document], request: str, recipient: str | None, instructions: str) -> Frame:
-    """Return the frame of a draft from the person's texts, oldest first: none where instructions speak of how to begin
-    or end, and where the texts are in another language than the draft."""
+    """Return the frame of a draft from the person's texts, oldest first. It has no edges if the instructions speak of
+    how to begin or end, or if the texts are in another language than the draft."""
     wanted = wanted_language(request, instructions)
     in_language = (text for text in reversed(texts) if wanted is None or detect(text.text) in (None, wanted))
     latest = list(islice(in_language, LOOKED_AT))[::-1]  # no more: a long history would be read for each draft
@@ -108,11 +108,11 @@ def _assistant_phrases() -> tuple[regex.Pattern[str], ...]:
 
 
 class FrameFilter:
-    """Fed the text of a draft in pieces, gives it between its edges: without a greeting and a sign-off of the model's
-    own, with placeholders filled, and without an assistant's courtesies. It has ``ended`` behind a sign-off."""
+    """Takes the text of a draft in pieces; returns it without the model's own greeting and sign-off, with the person's
+    end, with placeholders filled, and without assistants' courtesies. ``ended`` is true after a sign-off."""
 
     def __init__(self, frame: Frame, *, checked: bool = True) -> None:
-        """``checked``: a text that speaks of its addressee is not given."""
+        """``checked``: return nothing of a text that speaks of its addressee in the third person."""
         self._off, self._edges, self._mended = frame == UNFRAMED, frame.edges, frame.mended
         self._message, self._changed = "", False
         self._beginning = Beginning(frame.edges)
@@ -128,12 +128,12 @@ class FrameFilter:
 
     @property
     def missed(self) -> bool:
-        """True where the text is not to its addressee; nothing of it was given."""
+        """True if the text speaks of its addressee to somebody else; nothing of it was returned."""
         return self._addressed.missed
 
     @property
     def notes(self) -> list[Note]:
-        """Notes on what was put in or taken out."""
+        """Notes on what was put into the text or taken out of it."""
         notes = []
         if self._beginning.replaced or self._ending.replaced or self._changed:
             notes.append(
@@ -148,7 +148,7 @@ class FrameFilter:
         return notes
 
     def feed(self, text: str, *, last: bool = False) -> str:
-        """Take more of the text; return the part that has become certain."""
+        """Take more of the text; return the part that later pieces cannot change."""
         if self._off:
             return text
         if self._mended:
@@ -170,8 +170,8 @@ class FrameFilter:
 
 
 class Beginning:
-    """Takes off what a model begins with in place of the greeting and the opening, which stand there already, and a
-    subject."""
+    """Removes from a text's beginning a subject line and the model's greeting and opening: the person's own stand
+    there."""
 
     def __init__(self, edges: UsualEdges) -> None:
         self._edges = edges
@@ -221,8 +221,8 @@ class Beginning:
 
 
 class Addressed:
-    """Holds the first sentences until they are known to speak to the addressee. It has ``missed`` a person of whom one
-    speaks ("Nan has them") to somebody else, as 6 of 2,259 real mails do, and then gives nothing."""
+    """Holds the first sentences back until they are known to speak to the addressee. If they speak of the addressee to
+    somebody else ("Nan has them"), as 6 of 2,259 real mails do, ``missed`` is true and nothing is returned."""
 
     def __init__(self, addressee: str | None) -> None:
         self._held: str | None = None if addressee is None else ""
@@ -242,8 +242,8 @@ class Addressed:
 
 
 class Courtesies:
-    """Leaves out the sentences that begin with one of these phrases; ``cut`` counts them. As many lines end where one
-    stood as before it or behind it."""
+    """Leaves out the sentences that begin with one of ``phrases``; ``cut`` counts them. In place of a sentence stays
+    the wider one of the gaps before and after it."""
 
     def __init__(self, phrases: regex.Pattern[str] | None) -> None:
         self._phrases = phrases
@@ -293,7 +293,7 @@ def _width(blanks: str) -> tuple[int, int]:
 
 
 class Ending:
-    """Ends the text where the model signs off; the person's own end comes behind it."""
+    """Cuts the text off where the model signs off; the person's own end is added later."""
 
     def __init__(self, edges: UsualEdges) -> None:
         self._edges = edges
@@ -353,7 +353,7 @@ def _forms(line: str) -> tuple[str, str]:
 
 
 class Placeholders:
-    """Fills placeholders: with the person's name, with the addressee's, else with a gap. ``filled`` counts them."""
+    """Fills placeholders ("[Your name]") with the person's name, the addressee's, or "…"; ``filled`` counts them."""
 
     def __init__(self, edges: UsualEdges) -> None:
         self._mine = edges.edges.name.text if edges.edges.name else None

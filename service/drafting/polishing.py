@@ -1,4 +1,4 @@
-"""The last step of a draft: its quality, and the best of several edits of it."""
+"""The last step of a draft: score its quality, and choose the best of several edits of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CANDIDATES_S = 30.0  # for writing the candidates of a draft; those not finished
 
 @dataclass(frozen=True, slots=True)
 class CandidateOrder:
-    """The candidates to write for a draft."""
+    """The order for candidates, which are edits of a draft to choose among."""
 
     candidates: int  # how many
     instructions: str = ""
@@ -37,7 +37,7 @@ class Polisher:
         return float(score)
 
     async def prefers(self, text: str, draft: str, clock: Clock, likenesses: Likenesses | None = None) -> bool:
-        """True if the text would win as the only candidate for the draft."""
+        """True if the text would be chosen over the draft, as the only candidate."""
         with clock.stage("score_ms"):
             chosen = await in_thread(select, draft, [text], self.rewards, likenesses)
         return chosen.best is not None
@@ -45,7 +45,7 @@ class Polisher:
     async def polish(
         self, model: ChatModel, draft: Draft, wanted: CandidateOrder, clock: Clock, likenesses: Likenesses | None = None
     ) -> Draft:
-        """Add the draft's quality and, if candidates are wanted, replace it by the best of them."""
+        """Add the draft's quality and, if candidates are wanted, replace its text by the best of them."""
         if not wanted.candidates:
             with clock.stage("score_ms"):
                 return replace(draft, quality=await self.quality(draft.text))
@@ -87,7 +87,7 @@ def make_polisher(settings: Settings, rewards: Rewards | None = None) -> Polishe
 
 
 def check_wish(candidates: int, polisher: Polisher | None) -> None:
-    """Check that something can choose among the candidates. Raises InputError if nothing can."""
+    """Check that a reward model is there to choose among the candidates. Raises InputError if none is."""
     if candidates and polisher is None:
         raise InputError(
             "'candidates' needs a reward model to choose by: set PEARL_REWARD_MODEL to a folder or 'embedded'.",

@@ -17,7 +17,7 @@ from service.drafting.repetition import RepetitionFilter, Repetitions
 from service.drafting.stops import StopFilter
 from service.process.threads import in_reading_thread
 
-LONG = 2000  # characters of a piece that are not read beside other requests: reading them takes milliseconds
+LONG = 2000  # characters; a longer piece is read off the event loop, since reading it takes milliseconds
 UNMARKED_REASONING = "The model began with reasoning that it did not mark; ask again, and it will be left out."
 ASKED_AGAIN = Note(
     "asked_again", "The model first answered as an assistant, to somebody else, or nothing; this is a later answer."
@@ -29,7 +29,7 @@ IN_CIRCLES = Note("in_circles", "The model began to repeat itself; the draft end
 
 
 class Reading:
-    """Fed an answer in any pieces, gives the draft in it."""
+    """Takes a model's answer in pieces of any size, and returns the draft in it."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Reading:
         *,
         hold_reasoning: bool = False,
     ) -> None:
-        """``begun`` stands before the answer, as its prompt has it; the draft stands within its ``frame``."""
+        """``begun``: the beginning of the answer, which its prompt has already; ``frame``: the edges of the draft."""
         self.thinks_unmarked = hold_reasoning  # the model marks only where its reasoning ends
         self._frame, self._begun = frame, begun
         self._repetitions = repetitions
@@ -66,7 +66,7 @@ class Reading:
 
     @property
     def written(self) -> bool:
-        """True where the model wrote a part of it."""
+        """True if the model wrote a part of the draft."""
         return any(self._given)
 
     @property
@@ -80,22 +80,22 @@ class Reading:
 
     @property
     def ended(self) -> bool:
-        """True behind a stop text, behind a sign-off, in a loop, and in an assistant's answer."""
+        """True after a stop text or a sign-off, in a loop, and in an answer as an assistant: no more is read."""
         return self._stops.ended or self._loops.ended or self._assistant.found or self._framed.ended
 
     @property
     def missed(self) -> bool:
-        """True where the text speaks of the person it is for to somebody else; it is not given."""
+        """True if the text speaks of its addressee to somebody else; it is not returned."""
         return self._framed.missed
 
     def begin_again(self, prompt: Prompt, *, last: bool) -> None:
-        """Read another answer in place of the first; the ``last`` is taken as it is."""
+        """Read another answer, to ``prompt``, in place of the first; the ``last`` need not speak to the addressee."""
         self.second, self._answer, self._begun = prompt, [], prompt.begun
         self._begin(hold_reasoning=self.thinks_unmarked)
         self._framed = FrameFilter(self._frame, checked=not last)
 
     async def read(self, chunk: Chunk) -> str:
-        """Take a chunk as :meth:`feed` does, and finish with the last one; long pieces are read off the event loop."""
+        """Take a chunk as :meth:`feed` does, and finish with the last one; long pieces are read in another thread."""
         long = len(chunk.text) > LONG
         text = await in_reading_thread(self.feed, chunk.text) if long else self.feed(chunk.text)
         if not chunk.finish_reason:
@@ -104,7 +104,7 @@ class Reading:
         return text + (await in_reading_thread(self.finish, cut_off) if len(self.text) > LONG else self.finish(cut_off))
 
     def feed(self, piece: str) -> str:
-        """Take a piece; return the draft that has become certain. Raises ChatRefused for reasoning given as text."""
+        """Take a piece; return the draft that is final by now. Raises ChatRefused for reasoning given as text."""
         piece = storable(piece)
         self._answer.append(piece)
         text = self._marks.feed(piece)
@@ -117,7 +117,7 @@ class Reading:
         return self._give(self._stops.feed(self._loops.feed(self._repetition.feed(self._checked(text)))))
 
     def close(self) -> str:
-        """Return the end of a draft whose answer is not read on; none where a caller's stop text ended it."""
+        """Return the end of a draft whose answer is not read on; without the person's own end after a stop text."""
         if self._assistant.found or self.missed:
             return ""
         rest = self._framed.finish(cut_off=self._stops.ended)
@@ -125,7 +125,7 @@ class Reading:
         return rest
 
     def finish(self, cut_off: bool = False) -> str:
-        """Return the part that was held back and belongs to the draft after all, and its end unless it was cut off."""
+        """Return the part held back that belongs to the draft after all, and the person's end unless it was cut off."""
         rest = self._checked(self._marks.finish()) + ("" if self.second else self._assistant.finish())
         text = self._loops.feed(self._repetition.feed(rest) + self._repetition.finish())
         given = self._give(self._stops.feed(text + self._loops.finish()) + self._stops.finish())
@@ -143,7 +143,7 @@ class Reading:
 
 
 def read_text(text: str, repetitions: Repetitions, stop: Sequence[str]) -> tuple[str, list[Note]]:
-    """Cut repetitions and loops from a text that stood between the marks, and end it at a stop text; return it and
+    """Cut repetitions and loops from the text between the marks of an answer, and end it at a stop text; return it, and
     notes on what was cut."""
     repetition, loops, stops = RepetitionFilter(repetitions), LoopFilter(), StopFilter(stop)
     read = loops.feed(repetition.feed(text) + repetition.finish()) + loops.finish()

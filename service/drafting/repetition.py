@@ -47,7 +47,7 @@ Words = tuple[str, ...]
 
 
 class Repetitions:
-    """The runs of words that give a repetition away: of the instructions, not of the request or the documents."""
+    """Word sequences by which a sentence is seen to repeat the instructions, without those of request and documents."""
 
     def __init__(self, inputs: PromptInputs) -> None:
         sentences = [*_sentences(inputs.instructions), *_sentences(frame()["instructions"].split("{", 1)[0])]
@@ -67,9 +67,9 @@ class Repetitions:
 
 
 class RepetitionFilter:
-    """Fed a draft in any pieces, gives it without the sentences that are repetitions; ``cut`` counts those.
+    """Takes a draft in pieces, and returns it without sentences that repeat the instructions; ``cut`` counts those.
 
-    With instructions the text comes sentence by sentence, without as it is.
+    With instructions the text is returned sentence by sentence, without instructions as it comes.
     """
 
     def __init__(self, repetitions: Repetitions) -> None:
@@ -81,7 +81,7 @@ class RepetitionFilter:
         self.cut = 0
 
     def feed(self, text: str) -> str:
-        """Take more of the draft; return the part that has become certain."""
+        """Take more of the draft; return the part that later pieces cannot change."""
         if not self._repetitions:
             return text
         certain = []

@@ -1,4 +1,4 @@
-"""Ending a text before the first of the texts that a caller named, while it streams."""
+"""Cutting a text off, while it streams, before the first of the stop texts that a caller named."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class StopFilter:
         self.ended = False
 
     def feed(self, text: str) -> str:
-        """Take more of the text; return the part that has become certain."""
+        """Take more of the text; return the part that later pieces cannot change."""
         if self.ended:
             return ""
         ends = [(end, len(self._held) + end - len(stop.text)) for stop in self._stops if (end := stop.feed(text))]

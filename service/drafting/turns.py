@@ -1,4 +1,4 @@
-"""The turns of a conversation: which of them belong to what is asked for now."""
+"""The turns of a conversation, and the choice of those that belong to the current request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEW_SUBJECT = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The turns before the message to answer."""
+    """The turns of a conversation before the message to answer."""
 
     messages: tuple[str, ...] = ()  # the user's, oldest first
     exchanges: tuple[Exchange, ...] = ()  # requests with their answers, oldest first
@@ -27,8 +27,8 @@ NOTHING_BEFORE = Conversation()
 
 
 def conversation(turns: Sequence[tuple[str, str]]) -> Conversation:
-    """Group (role, text) turns, oldest first. The user's messages in a row are one request; an answer before any has
-    none."""
+    """Group (role, text) turns, oldest first, into requests with answers. The user's messages in a row are one request;
+    an answer before any message has no request."""
     messages: list[str] = []
     exchanges: list[Exchange] = []
     waiting: list[str] = []

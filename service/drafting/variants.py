@@ -1,4 +1,4 @@
-"""Variants of a draft: other texts for the same request, from its documents in another order and with chance."""
+"""Variants of a draft: other texts for the same request, by another order of its documents and random sampling."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ TEMPERATURES = (0.7, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """The difference between a variant and the first text."""
+    """The difference between a variant and the first text: order of documents, seed and temperature."""
 
     number: int  # 0: the first text, as it is without variants
     attempt: int = 0  # 1: the first attempt gave an earlier text again
 
     def shortlist(self, found: Shortlist) -> Shortlist:
-        """Move as many of the best documents to the end: the first of a prompt's documents stands next to the request,
+        """Move the ``number`` best documents to the end: the first of a prompt's documents stands next to the request,
         and the last ones are left out where room is short."""
         chosen = found.chosen
         turned = self.number % len(chosen) if chosen else 0
         return replace(found, chosen=[*chosen[turned:], *chosen[:turned]])
 
     def decoding(self, asked: Decoding) -> Decoding:
-        """Draw with another seed, and never the likeliest text alone."""
+        """Set another seed, and a temperature above 0, to sample another text; the first text is decoded as asked."""
         if not self.number:
             return asked
         least = TEMPERATURES[self.attempt] if self.attempt or not asked.temperature else 0.0
@@ -40,7 +40,7 @@ class Variation:
 
 
 class NewText:
-    """Fed a text in pieces, gives it, but holds it back while it may become one of ``earlier``, whitespace aside."""
+    """Takes a text in pieces and returns it, held back while it may equal one of ``earlier`` but for whitespace."""
 
     def __init__(self, earlier: Iterable[str]) -> None:
         self._earlier = {_squeezed(text) for text in earlier}

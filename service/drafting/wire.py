@@ -1,4 +1,4 @@
-"""Orders of a command to the server of its home, and the server's answers, as lines of JSON."""
+"""The protocol between a command and the server of its PEARL_HOME: an order, and answers as lines of JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SENT = (
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A draft that a command asks the server for, or the claims of a text."""
+    """The order of a command to the server: to write a draft, or to find the claims of a text."""
 
     user: str | None
     job: DraftJob
@@ -47,7 +47,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The end of an answer that is an error."""
+    """The last line of an answer that ended with an error."""
 
     kind: str  # the name of its class in pearl.errors, or of the nearest base there
     message: str
@@ -70,7 +70,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The claims of a text."""
+    """The answer to an order for claims: those found in the text."""
 
     claims: list[Claim]
 
@@ -79,7 +79,7 @@ Answer = Embedding | Event | Found
 
 
 class ServerGone(PearlError):
-    """The home's server ended, or fell silent, before the end of its answer."""
+    """The server of this PEARL_HOME ended, or stopped answering, before the end of its answer."""
 
     default_code = "server_gone"
 
@@ -88,8 +88,8 @@ class ServerGone(PearlError):
 
 
 def answers(settings: Settings, order: Order, say: Callable[[str], None]) -> Generator[Answer, None, None]:
-    """Yield what the home's server answers to an order; nothing if none runs. If one runs that must not be used,
-    ``say`` is called with the reason. Closing the generator stops the server's work on it.
+    """Send an order to the server of this PEARL_HOME; yield its answers, none if no server runs. If the server must not
+    be used, ``say`` is called with the reason. Closing the generator stops the server's work on the order.
 
     Raises ServerGone if the server ends before its answer does, and the PearlError that it answers.
     """
@@ -120,5 +120,5 @@ def answers(settings: Settings, order: Order, say: Callable[[str], None]) -> Gen
 
 
 def encode(answer: Answer | Failed) -> bytes:
-    """Encode a line of an answer."""
+    """Encode an answer as a line of JSON."""
     return orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)

@@ -34,7 +34,7 @@ IDLE_S = 1.0
 
 
 class Precedence:
-    """Requests go first: the background waits while one of them needs the encoder."""
+    """Puts requests first: background work waits while a request needs the encoder."""
 
     def __init__(self) -> None:
         self._requests = 0
@@ -138,7 +138,7 @@ def encode(encoder: Encoder, texts: Sequence[str], go_on: Callable[[], bool] = l
 
 
 class WantedEncoder:
-    """An encoder for one answer, which stops when its caller has gone."""
+    """An encoder for one answer; :meth:`give_up` stops it when nobody waits for the answer any more."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.name = encoder.name
@@ -160,7 +160,7 @@ class WantedEncoder:
 
 
 class BackgroundEmbedder:
-    """A thread that works off the queued embedding jobs, a few texts at a time."""
+    """A thread that carries out the queued embedding jobs, a few texts at a time."""
 
     def __init__(self, database: Database, encoder: Encoder, precedence: Precedence) -> None:
         self._database = database
@@ -175,7 +175,7 @@ class BackgroundEmbedder:
         self._thread.start()
 
     def prefer(self, user_id: int) -> None:
-        """Go on with this user first: an answer had to do without their embeddings."""
+        """Embed the texts of this user first: an answer lacked some of their embeddings."""
         self._waiting[user_id] = None
 
     def stop(self) -> None:
@@ -200,7 +200,7 @@ class BackgroundEmbedder:
                 self._stopping.wait(IDLE_S)
 
     def work_once(self) -> bool:
-        """Work off one job; False when there was none."""
+        """Carry out one job; return False if there was none."""
         with self._database.write() as connection:
             job = None if self._job is None else jobs.renew(connection, self._job)
             job = job or jobs.claim(connection, jobs.EMBED, first=list(self._waiting))

@@ -19,7 +19,7 @@ from service.store.samples import RANKED
 
 @dataclass(frozen=True)
 class History:
-    """The documents of a user, or of one voice, and their index, as of one version."""
+    """The documents of a user, or of one voice, and their index, as of one version of the history in the store."""
 
     version: int
     documents: tuple[Document, ...]  # oldest first
@@ -47,7 +47,7 @@ class HistoryCache:
     """Keeps the most recently used histories, up to a number of bytes.
 
     The version in the store tells whether a kept history is current, so changes made by another process count at once.
-    Of several calls for one history one builds it, by updating the kept one if there is one.
+    If several calls need the same history, one builds it, by updating the kept one if there is one.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A cache of slow results of one person's history, each kept while it is current."""
+"""A cache of results that take long to make from one person's history, each kept while it is current."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Key = tuple[int, str | None]  # user's row id, voice
 
 
 class KeptByPerson(Generic[T]):
-    """The latest results, up to a number of bytes. A result is current while the history's version in the store and the
-    ``stamp`` of its other sources stay the same. Of several calls for one result, one makes it."""
+    """Keeps the latest results by user and voice, up to a number of bytes. A result is current while the history's
+    version in the store and the ``stamp`` of its other sources stay the same. One of several calls makes it."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The voice card: a person's habits with example texts, their choice on each, and what their edits change."""
+"""The voice card: a person's habits with example texts, their choice on each habit, and what their edits change."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SHOWN = ("voice", "texts", "occasions", "left_out", "needs", "compared_with", "s
 
 @dataclass(frozen=True, slots=True)
 class CardLine:
-    """A line of the card."""
+    """A line of the voice card: a habit, and its owner's choice on it."""
 
     name: str
     state: str  # its owner's choice: one of profiles.STATES
@@ -72,13 +72,13 @@ class SentPair:
 
     @property
     def whole(self) -> bool:
-        """False if a text was cut: the difference at its end is no edit."""
+        """True if neither text was cut at LONGEST characters: otherwise their ends differ without an edit."""
         return max(len(self.draft), len(self.sent)) < LONGEST
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A person's manner in one voice, or in all of their history."""
+    """A voice card: a person's manner of writing in one voice, or in all of their history."""
 
     voice: str | None  # None: the whole history
     texts: int  # that were read
@@ -97,7 +97,7 @@ class Profile:
 
     @property
     def instructions(self) -> str:
-        """The lines as instructions to a model, one a line, without those struck out."""
+        """The card's lines as instructions to a model, one per line, without those struck out."""
         return "\n".join(line.instruction for line in self.lines if line.state != STRUCK)
 
     def to_json(self) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _size(card: Profile) -> int:
 
 
 def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profile:
-    """Make the card from the store as it is now. Raises NotFound for an unknown voice."""
+    """Make a voice card from the store as it is now. Raises NotFound for an unknown voice."""
     template = voices.get(connection, user_id, voice).template if voice is not None else ""
     documents = samples.newest_samples(connection, user_id, voice, replace(MANNER, texts=MOST_TEXTS))
     usual_rates = _usual_rates(connection, user_id, documents, template)
@@ -191,7 +191,7 @@ def choose_line(connection: Connection, user_id: int, card: Profile, name: str, 
 
 
 def use_as_instructions(connection: Connection, user_id: int, card: Profile, standing: bool) -> Profile:
-    """Turn the lines of a card, which was read before, into standing instructions, or end that; return the card."""
+    """Use the lines of a card, read before the transaction, as standing instructions or no longer; return the card."""
     return _keep(connection, user_id, card, replace(_locked(connection, user_id, card), standing=standing))
 
 
@@ -266,7 +266,7 @@ def _beginning(text: ColumnElement[str]) -> ColumnElement[str]:
 
 
 def outcomes_of(connection: Connection, user_id: int, voice: str | None) -> dict[str, int]:
-    """The number of drafts by outcome."""
+    """The number of drafts of a voice that were accepted, edited and rejected."""
     outcomes = select(feedback.c.outcome).join(drafts, drafts.c.id == feedback.c.draft_id)
     counts = Counter(connection.scalars(outcomes.where(drafts.c.user_id == user_id, *_in(voice))))
     return {outcome: counts[outcome] for outcome in ("accepted", "edited", "rejected")}
@@ -277,8 +277,8 @@ def _in(voice: str | None) -> tuple[Any, ...]:
 
 
 def edits_json(sent: Sequence[SentPair], outcomes: dict[str, int]) -> dict[str, Any]:
-    """The counts of what was kept, added and removed of sent drafts, with the trend of the distance: the newer half's
-    mean less the older half's, and the means by month."""
+    """Sum up the edits of sent drafts: words kept, added and removed, the distance, its trend (the newer half's mean
+    minus the older half's), and its means by month."""
     if not sent:
         return {"drafts": 0, **outcomes, "distance": None, "machine_share": None, "trend": None, "months": []}
     bootstrap = Bootstrap([str(number) for number in range(len(sent))])
@@ -311,7 +311,7 @@ FORMATS = ("json", "text", "prompt", "skill")
 
 
 def as_text(profile: Profile) -> str:
-    """The lines with their states and examples."""
+    """The card as text for a person: its lines with their states and examples, and what edits change."""
     where = f"the voice '{profile.voice}'" if profile.voice else "the whole history"
     parts = [
         f"Manner of {where}: {counted(profile.texts, 'text')} of {counted(profile.occasions, 'day')}, against "
@@ -341,7 +341,7 @@ def as_text(profile: Profile) -> str:
 
 
 def as_prompt(profile: Profile) -> str:
-    """The lines as instructions, without texts and ids."""
+    """The card as instructions to a model, without the person's texts and their ids."""
     lines = [f"- {line.instruction}" for line in profile.lines if line.state != STRUCK]
     if not lines:
         return "No habit is known yet.\n"
@@ -349,7 +349,7 @@ def as_prompt(profile: Profile) -> str:
 
 
 def as_skill(profile: Profile) -> str:
-    """A SKILL.md: a header with name and description, then the instructions."""
+    """The card as a SKILL.md: a header with name and description, then the instructions."""
     voice = profile.voice or "writing"
     letters = MARKS.sub("", unicodedata.normalize("NFKD", folded(f"{voice}-voice")))  # "für" as "fur"
     name = re.sub(r"[^a-z0-9]+", "-", letters).strip("-") or "voice"

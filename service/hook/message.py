@@ -37,7 +37,7 @@ SCRIPT_BYTES = 2_000  # of an editor that is a script; a longer one does somethi
 
 
 def nobody_looks(repository: Path) -> bool:
-    """True, within a hook of git, if git's editor ends by itself, and on services that build."""
+    """True, within a hook of git, if no person would see a draft: git's editor ends by itself, or a build runs."""
     if any(os.environ.get(name, "").lower() not in ("", "0", "false") for name in UNATTENDED):
         return True
     try:
@@ -105,8 +105,8 @@ NOTE = " PEARL drafted this message from the staged change. Edit it, or delete i
 
 
 def is_unwanted(repository: Path, source: str | None) -> bool:
-    """True if git has a message or is in a rebase, cherry-pick, revert or merge, if no one would see a draft, or if the
-    person wants none this time."""
+    """True if no draft is wanted: git has a message or is in a rebase, cherry-pick, revert or merge, no one would see a
+    draft, or the person wants none this time."""
     if source or os.environ.get("PEARL_NO_DRAFT") or nobody_looks(repository):
         return True
     paths = [word for name in UNDER_WAY for word in ("--git-path", name)]
@@ -115,7 +115,7 @@ def is_unwanted(repository: Path, source: str | None) -> bool:
 
 
 def comment_mark(repository: Path) -> bytes:
-    """The mark that begins git's comments, within a hook of git. Raises InputError if commits are not in UTF-8."""
+    """Return, within a hook, the mark that begins git's comments. Raises InputError if commits are not in UTF-8."""
     mark = "#"
     try:
         answer = git_answer(repository, "config", "--get-regexp", SETTINGS, in_hook=True)
@@ -131,15 +131,14 @@ def comment_mark(repository: Path) -> bytes:
 
 
 def has_text(content: bytes, mark: bytes) -> bool:
-    """True if the file has a message already: anything but comments, and trailers below an empty line for the
-    subject."""
+    """True if the file has a message already: anything besides comments and, below an empty first line, trailers."""
     lines = content.partition(mark + CUT)[0].splitlines()  # below the cut stands the diff
     written = [line for line in lines if line.strip() and not line.startswith(mark)]
     return bool(written) and (bool(lines[0].strip()) or not all(map(TRAILER.match, written)))
 
 
 def with_draft(content: bytes, mark: bytes, draft: str) -> bytes:
-    """Return the content with the draft above it, and with a note among git's comments if there are any."""
+    """Return the file's content with the draft above it, and with a note among git's comments if there are any."""
     # git would take a line that begins with the mark for a comment
     text = re.sub(rb"^(?=" + re.escape(mark) + rb")", b" ", draft.strip().encode(), flags=re.MULTILINE)
     first = re.search(rb"^" + re.escape(mark), content, re.MULTILINE)

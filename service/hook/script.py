@@ -27,7 +27,7 @@ exit 0
 
 
 def script_path(repository: Path) -> Path:
-    """The hook's path, as the repository's settings and worktrees have it. Raises InputError."""
+    """The path of the hook's file, by the repository's settings and worktrees. Raises InputError."""
     try:
         top = Path(git_path(repository, "rev-parse", "--show-toplevel"))
     except InputError as error:

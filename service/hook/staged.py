@@ -26,13 +26,13 @@ STATES = {"A": "new file", "D": "deleted"}
 
 
 def commit_job(job: DraftJob) -> DraftJob:
-    """The job with what a commit's message takes: its template, and whole messages as samples."""
+    """Adapt a job to a commit's message: set the template of such messages, and show whole messages as samples."""
     return replace(job, template=change_template(), shown_as=whole_message)
 
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A file of the change."""
+    """A file of the staged change: its path, git's state letter, and its numbers of changed lines."""
 
     path: str
     state: str  # git's letter

@@ -1,1 +1,1 @@
-"""Every way in: the application, its API, the page, and the Model Context Protocol."""
+"""The service's interfaces over HTTP: the application, its API, the page, and the Model Context Protocol."""

@@ -1,4 +1,4 @@
-"""The application: ``create_app(settings)``."""
+"""The ASGI application, made by ``create_app(settings)``."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ from service.sign_on.accepted import SignOn
 
 
 def drain_at_signal(seconds: float, stopping: threading.Event) -> None:
-    """Change what SIGTERM does: set ``stopping``, and do what it did before only after so many seconds; at a second one
-    at once. To be called in the main thread's event loop, by a server that has set its handler."""
+    """Delay what SIGTERM does: set ``stopping`` at once, and call the earlier handler after ``seconds``, or at a second
+    SIGTERM. To be called in the main thread's event loop, after the server has set its handler."""
     before = signal.getsignal(signal.SIGTERM)
     assert callable(before)
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""The importer of a path, guessed from what it is (``pearl import PATH``), or what to do where none reads it."""
+"""Guessing the importer of a path from its content (``pearl import PATH``), or what to do where none reads it."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ UNPACK = "unpack it and import the folder."
 
 @dataclass(frozen=True, slots=True)
 class FileSniff:
-    """``names`` are the paths in a folder or zip file, in lower case; ``head`` is how a file begins, gunzipped, and
-    in UTF-8 where the file is UTF-16 by its byte order mark.
+    """The clues to the kind of a path. ``names``: the paths in a folder or zip file, in lower case; ``head``: the
+    beginning of a file, gunzipped, and in UTF-8 where the file is UTF-16 by its byte order mark.
 
     Of a folder hidden files are not named, and no symbolic link is followed.
     """
@@ -64,12 +64,12 @@ class FileSniff:
         return Path(name.removesuffix(".gz")).suffix
 
     def holds(self, pattern: str) -> list[str]:
-        """The names that match a regular expression from a part's beginning to the end."""
+        """The names that a regular expression matches, whole or from behind one of their slashes to the end."""
         wanted = re.compile(rf"(?:.*/)?(?:{pattern})")
         return [name for name in self.names if wanted.fullmatch(name)]
 
     def head_of(self, pattern: str) -> bytes:
-        """The beginning of the first file in it whose name matches; b"" where there is none that can be read."""
+        """The beginning of the first file in the folder or archive whose name matches; b"" if none can be read."""
         wanted = re.compile(rf"(?:.*/)?(?:{pattern})", re.IGNORECASE)
         with suppress(InputError), open_archive(self.source) as archive:
             for name in filter(wanted.fullmatch, archive.files):
@@ -84,7 +84,7 @@ class FileSniff:
 
 
 def look(source: Path) -> FileSniff:
-    """The names in a folder, or the beginning of a file. Raises InputError if neither can be read."""
+    """Read the names in a folder or zip file, or the beginning of a file. Raises InputError if it cannot be read."""
     try:
         if source.is_dir():
             names = [entry.name.lower() for entry in islice(walk(source, hidden=False), MAX_NAMES) if not entry.is_link]
@@ -114,7 +114,7 @@ def _unpacked(source: Path) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """An importer's name, and what the path is that it reads."""
+    """The guessed importer's name, and what the path looks like, in words."""
 
     kind: str
     looks: str
@@ -122,8 +122,8 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A sign of a kind: its description in words, and the test. ``kind`` is its importer; where it is None there is
-    none, and ``instead`` says what to do."""
+    """A sign of a kind of source: ``seen`` tests for it, ``looks`` describes it in words. ``kind`` is the importer's
+    name, None if no importer reads such a source; then ``instead`` says what to do."""
 
     kind: str | None
     looks: str
@@ -132,7 +132,7 @@ class Sign:
 
 
 def guess_importer(source: Path) -> Guess:
-    """The importer for a path, and why. If none reads it, raises InputError that says what the path looks like."""
+    """The importer for a path, and why. Raises InputError, which says what the path looks like, if none reads it."""
     if not source.exists():
         raise InputError(f"{source}: there is no such file or folder.", param="source", code="missing_file")
     sight = look(source)
@@ -227,7 +227,7 @@ def _is_empty_folder(sight: FileSniff) -> bool:
 
 
 def only_chats(sight: FileSniff) -> bool:
-    """True where every text is named as WhatsApp names an exported chat."""
+    """True if there are plain texts, and all are named like chats that WhatsApp exported."""
     chats = sight.holds(CHAT_FILES)
     return bool(chats) and chats == sight.holds(PLAIN_TEXTS)
 

@@ -1,4 +1,4 @@
-"""Importing an export: documents as any import does, then voices, drafts, feedback and profiles."""
+"""Importing PEARL's own exports: documents as any import does, then voices, drafts, feedback and profiles."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KINDS = ("set_apart", "voices", "drafts", "feedback", "profiles")
 
 @dataclass(frozen=True, slots=True)
 class RestoreCounts:
-    """The numbers of items of one kind by outcome."""
+    """The outcome of restoring the items of one kind, such as drafts."""
 
     restored: int = 0
     already_there: int = 0
@@ -62,7 +62,7 @@ class ExportReader:
         return source.stat().st_size
 
     def read(self, source: Path, options: Options) -> Items:
-        """Yield the documents; those without a voice get the options'. Raises InputError if the file is no export."""
+        """Yield the documents, in the options' voice if they have none. Raises InputError if the file is no export."""
         self.user = options.user
         with reading(source) as raw, BufferedReader(CountingReader(raw, options.advance)) as counted:
             try:
@@ -86,7 +86,7 @@ class ExportReader:
                 yield self._item(value, f"{source}: documents.{position}", options)
 
     def prepare(self, connection: Connection, owners: Mapping[str, int]) -> None:
-        """Make the voices that are local only so before their documents are stored."""
+        """Make the export's local-only voices, as such, before their documents are stored."""
         for line in self.others["voices"]:
             if isinstance(line, dict) and line.get("local_only") is True:
                 with suppress(InputError):  # it is told when the voices are restored
@@ -113,8 +113,8 @@ def import_export(
     called: str | None = None,
     there: User | None = None,
 ) -> tuple[ImportSummary, dict[str, RestoreCounts]]:
-    """Import the documents of an export, then restore everything else in it. ``reader`` is an ExportReader, or passes
-    what one reads on; ``check_draft`` raises an error for a draft that no list could show.
+    """Import the documents of an export, then restore everything else in it. ``reader`` is an ExportReader, or wraps
+    one; ``check_draft`` raises an error for a draft that no list could show.
 
     Raises InputError if neither the options nor the export name a user, NotFound if the user that was ``there`` is
     deleted meanwhile.

@@ -57,7 +57,7 @@ class Gone:
 
 
 class ImportRecord:
-    """Counts and records an import. An import that brings a user nothing is not recorded."""
+    """Counts the outcomes of an import, and records it for each user to whom it brings something."""
 
     def __init__(
         self, importer: str, source: str, *, update: bool, mine: bool | None = None, looked_at: bool = False
@@ -120,7 +120,7 @@ class ImportRecord:
         imports.record(connection, notes, importer=self._importer, source=self._source)
 
     def gone(self, database: Database, owner: str | None) -> tuple[Gone, ...]:
-        """The documents that earlier imports of this source brought its users, or ``owner``, but not this one."""
+        """The documents that earlier imports of this source brought its users or ``owner``, and that this one lacks."""
         gone = []
         with database.read() as connection:
             for name in sorted({*self._seen, *([] if owner is None else [owner])}):
@@ -135,7 +135,7 @@ class ImportRecord:
 
 
 def remove_gone(database: Database, gone: Sequence[Gone]) -> int:
-    """Delete the documents, with their traces in the database's files; return their number."""
+    """Delete documents gone from their source, and their traces in the database's files; return their number."""
     with database.write() as connection:
         removed = sum(imports.remove_documents(connection, missing.user_id, missing.document_ids) for missing in gone)
     with suppress(StoreError):  # they are deleted; `pearl serve` overwrites their traces later
@@ -146,14 +146,14 @@ def remove_gone(database: Database, gone: Sequence[Gone]) -> int:
 BATCH_DOCUMENTS = 1_000
 BATCH_CHARACTERS = 8_000_000  # a whole batch is in memory, and a document may have a megabyte
 ERRORS_KEPT = 100
-MOST_ERRORS = 100_000  # beside which there must be some texts: a small file may hold millions
+MOST_ERRORS = 100_000  # allowed without usable texts: a small file may hold millions
 NO_LANGUAGE = "unknown"  # of texts that are too short to tell, or in a language that is not known
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True, slots=True)
 class ImportProblem:
-    """An error in the source."""
+    """An error in an item of the source, and the place of the item."""
 
     where: str
     message: str
@@ -210,7 +210,7 @@ def run_import(
 
     With ``update`` a changed document replaces its earlier version. Texts that read like an assistant's prose are set
     apart, unless ``with_machine`` says that they are the user's. The source is recorded by its path, or as ``called``.
-    Missing users are made; the one that was ``there`` is not made again if they are deleted meanwhile.
+    Missing users are made, except the user ``there``, who existed before and may be deleted meanwhile.
 
     Raises InputError if the source cannot be read, StoreError if the database fails, Interrupted for Ctrl-C; the
     message of each says how many documents are stored, and a rerun adds the rest.
@@ -439,7 +439,7 @@ def _with_stored(error: PearlError, stored: int) -> PearlError:
 
 @dataclass(frozen=True, slots=True)
 class DraftedMessages:
-    """A user's drafts, to recognize messages by."""
+    """A user's drafts, by which commit messages that PEARL wrote are recognized."""
 
     by_line: dict[str, set[tuple[float, str]]]  # line -> (time, text) of each draft with that line
 
@@ -452,8 +452,8 @@ class DraftedMessages:
         return cls(dict(by_line))
 
     def __contains__(self, document: Document) -> bool:
-        """True if a draft has a line of the message and more than half of its words. It must be from before the commit
-        or from the minutes after its date in which the hook may still have been writing."""
+        """True if a draft has a line of the message and more than half of its words. The draft must be from before the
+        commit, or from the minutes after its date in which the hook may still have been writing."""
         if not self.by_line:
             return False
         message = whole_message(document).text

@@ -1,4 +1,4 @@
-"""Archives that came over HTTP: whose turn it is, what kind one is, and its import into one user's history."""
+"""Archives uploaded over HTTP: how many at once, a guess of their kind, and their import into one user's history."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ IN_A_TERMINAL = (  # advice that names a command, and what is said over HTTP
 
 
 class Uploads:
-    """The users whose archives are being taken: one archive a user, and few in all, for they fill the disk."""
+    """The users whose archives are being imported: one archive per user, and few in all, since they fill the disk."""
 
     def __init__(self, most: int = AT_ONCE) -> None:
         self._users, self._most = set[int](), most
@@ -51,7 +51,7 @@ class Uploads:
 
     @contextmanager
     def turn(self, user_id: int) -> Iterator[None]:
-        """Hold a turn. Raises Conflict if the user has one, Overloaded if none is free."""
+        """Hold a turn while the block runs. Raises Conflict if the user has one already, Overloaded if none is free."""
         if user_id in self._users:
             raise Conflict("An archive of yours is being imported; wait for its end.", code="import_running")
         if len(self._users) >= self._most:
@@ -64,10 +64,10 @@ class Uploads:
 
 
 class OneUsers:
-    """An importer whose documents all become one user's, and which tells how far it is.
+    """Wraps an importer so that all documents become the owner's, and the progress can be asked for.
 
-    A history file may name many users: the key says whose history it becomes, so the lines of the first that it names
-    are taken, and those of others left out.
+    A history file may name many users: only the lines of the first user in it are taken, as the owner's; those of other
+    users are left out.
     """
 
     def __init__(self, importer: Importer, owner: User) -> None:
@@ -106,7 +106,7 @@ class OneUsers:
 
 
 def guess(source: Path) -> Guess:
-    """Guess the kind of an archive. Raises InputError, without what only helps in a terminal."""
+    """Guess the kind of an archive. Raises InputError, without the advice that helps only in a terminal."""
     with _unseen(source.parent):
         try:
             return guess_importer(source)
@@ -138,14 +138,14 @@ def _importer(kind: str) -> Importer:
 
 
 def importers() -> Iterator[Importer]:
-    """Yield the importers of archives, by name."""
+    """Yield the importers that read uploaded archives, sorted by name."""
     for name in sorted({EXPORT, *importer_names()} - NEEDS_A_FOLDER):
         with suppress(InputError):  # a plug-in that does not load must not hide the others
             yield _importer(name)
 
 
 def chosen(kind: str, options: Options) -> Importer:
-    """The importer, if the options have all that it needs. Raises InputError."""
+    """Return the importer of this kind. Raises InputError if there is none, or if the options do not fit it."""
     importer = _importer(kind)
     if importer.needs_me and not options.me:
         raise InputError(
@@ -163,7 +163,7 @@ def chosen(kind: str, options: Options) -> Importer:
 def import_file(
     database: Database, importer: OneUsers, source: Path, options: Options, check_draft: Callable[[StoredDraft], None]
 ) -> tuple[ImportSummary, list[str]]:
-    """Import an archive; return the counts, and lines on what an export restored beside its documents."""
+    """Import an archive; return the counts and, for an export, lines on what was restored in addition to documents."""
     restored, options = list[str](), replace(options, advance=importer.advance)
     known: dict[str, Any] = {"called": source.name, "there": importer.owner}
     with _unseen(source.parent):

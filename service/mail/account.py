@@ -23,7 +23,7 @@ MICROSOFT = "https://login.microsoftonline.com/common/oauth2/v2.0"
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A large provider: its server, and how it grants access."""
+    """A large mail provider: its IMAP server, the domains of its addresses, and its OAuth client."""
 
     host: str
     domains: tuple[str, ...]
@@ -73,7 +73,7 @@ def check_address(address: str) -> str:
 
 
 def provider_of(address: str, name: str | None) -> Provider | None:
-    """The named provider, or the one of the address's domain. Raises InputError for an unknown name."""
+    """The named provider, or that of the address's domain, None if unknown. Raises InputError for an unknown name."""
     if name is not None:
         if name not in PROVIDERS:
             raise InputError(f"--provider {name}: there are {', '.join(PROVIDERS)}.", param="provider")
@@ -83,7 +83,7 @@ def provider_of(address: str, name: str | None) -> Provider | None:
 
 
 def account_of(address: str, host: str | None, *, starttls: bool, ca_file: Path | None, login: str | None) -> Account:
-    """The account, on ``host`` or HOST:PORT, else on its provider's. Raises InputError without either."""
+    """The account of an address at ``host`` (HOST or HOST:PORT), else at its provider. Raises InputError if unknown."""
     known = provider_of(check_address(address), None)
     if host is None and known is None:
         raise InputError(
@@ -105,7 +105,7 @@ def account_of(address: str, host: str | None, *, starttls: bool, ca_file: Path 
 
 @dataclass(slots=True)
 class Secret:
-    """A password, or an OAuth grant, and how a renewed one is kept."""
+    """A password or an OAuth grant, and the function ``keep`` that stores it when it was renewed."""
 
     password: str
     grant: Grant | None = None
@@ -113,8 +113,8 @@ class Secret:
 
 
 def load_secret(address: str, file: Path | None) -> Secret:
-    """Read what `pearl mail sign-in` or the person stored. Raises InputError if there is nothing, or if others may read
-    the file."""
+    """Read the password or grant of an account from the keyring or from ``file``. Raises InputError if there is none,
+    or if others may read the file."""
     if file is None:
         text = _keyring("get_password", address)
         missing = f"There is no password of {address} in the keyring; store it: pearl mail sign-in {address}"

@@ -1,5 +1,5 @@
-"""Drafts of answers as mails for the Drafts folder. Whatever the answered mail holds, no field of it reaches a header
-unread, and nothing of it is HTML."""
+"""Drafts of answers as mails for the Drafts folder. Fields of the answered mail are parsed and checked before they
+enter a header, and its text is escaped in HTML."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ class Waiting:
         return stable_id(self.envelope.thread) if self.envelope.thread else None
 
     def is_answered_by(self, sent: Envelope) -> bool:
-        """True for a sent mail that names this one, unless it went to others alone: then it is forwarded."""
+        """True if ``sent``, which names this message, went to its people; False if it only forwards the message."""
         people = {address.lower() for _, address in (*self.to, *self.others, self.envelope.sender)}
         got = {address for name in ("to", "cc") for _, address in read_mailboxes(sent.fields.get(name, ""))}
         return not people.isdisjoint(map(str.lower, got))
 
 
 def key_of(head: bytes) -> str:
-    """A digest that names a message: of its Message-ID, or where it has none of its header."""
+    """A digest that identifies a message: of its Message-ID, or of its header if it has no id."""
     known = read_envelope(head).id
     return id_key(known) if known else id_key(head.partition(b"\r\n\r\n")[0].decode(errors="replace"))
 
@@ -148,7 +148,7 @@ def as_mail(waiting: Waiting, address: str, text: str, habits: Habits) -> bytes:
 
 
 def as_note(waiting: Waiting, address: str, questions: tuple[str, ...]) -> bytes:
-    """A note in the thread of the message, addressed to nobody: the questions whose answers a draft would take."""
+    """A note in the thread of the message, addressed to nobody: the questions to answer before a draft can be made."""
     message = _begun(waiting, address, "PEARL")
     message.set_content(storable(NOTE.format(questions="\n".join(f"- {question}" for question in questions))))
     return _in_thread(waiting, address, message)

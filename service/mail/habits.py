@@ -29,11 +29,11 @@ ACTIVE = re.compile(r"cid:|<(?:script|iframe|object|embed|form|link|meta|style|b
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """A habit is what at least half of the latest mails do; of the answers, if there are any."""
+    """A person's habits in mail: what at least half of the latest answers do, or of all mails if none is an answer."""
 
     name: str = ""  # that mails are sent under
     signature: str = ""  # as it stands below the text, with the line breaks between
-    html: bool = False  # mails have HTML beside the text
+    html: bool = False  # mails have HTML in addition to the text
     html_signature: str = ""
     reply_all: bool = False  # an answer goes to the others who got the mail, too
 
@@ -53,8 +53,8 @@ class _Sent:
 
 
 def read_habits(mails: Sequence[bytes], others: Mapping[str, Collection[str]]) -> Habits:
-    """Read the habits in sent mails, the latest last. ``others`` has, by Message-ID, the addresses that an answered
-    mail went to beside the person; an answer to a mail that is not in it counts as if there were some."""
+    """Read the habits in sent mails, the latest last. ``others``: by Message-ID of an answered mail, the addresses that
+    it went to besides the person. If an answered mail is not in it, it counts as sent to others, too."""
     read = [sent for raw in mails if (sent := _read(raw)).own]
     read = [sent for sent in read if sent.envelope.answers] or read
     endings = RepeatedEndings()

@@ -1,4 +1,4 @@
-"""Sent mail becomes history, by way of the importer of mail files; what was sent from a draft is feedback on it."""
+"""Learning from sent mail: it becomes history by the importer of mail files; if sent from a draft, it is feedback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING_IN_IT = {"no_files", "unreadable_file"}  # codes of mails none of which 
 
 @dataclass
 class SentMail(MboxImporter):
-    """Mails in a folder ``new``, read beside others that help to read them: answered ones, and the sent ones before."""
+    """Imports mails in the folder ``new``, and reads others that help to read them: answered and earlier sent ones."""
 
     folder: Path
     drafted: Mapping[str, str | None]  # drafts by the ids of the mails sent from them; None: that is known already
@@ -53,8 +53,8 @@ def learn(
     beside: Sequence[Mail],
     drafted: Mapping[str, str | None],
 ) -> int:
-    """Add sent mails to the history; those in ``drafted`` become feedback on a draft. Return how many there are of
-    both. What is in the history stays as it is. Raises InputError, StoreError."""
+    """Add the mails ``new`` to the history, those in ``drafted`` as feedback on a draft; return the number of both.
+    Mails ``beside`` help to read them. Documents that exist stay as they are. Raises InputError, StoreError."""
     with temporary_folder() as folder:
         for name, mails in (("new", new), ("beside", beside)):
             (folder / name).mkdir()

@@ -1,4 +1,4 @@
-"""A connection to an IMAP server: the few things that are asked of it, and its failures as MailError."""
+"""A connection to an IMAP server: the few commands that PEARL needs, and their failures as MailError."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Mail:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A folder as the server told of it."""
+    """The server's data on a folder that was opened."""
 
     validity: int  # UIDs of another validity name other mails
     next_uid: int | None
@@ -82,7 +82,7 @@ class _Client(IMAPClient):  # type: ignore[misc]
 
 
 class Mailbox:
-    """A session of an account."""
+    """A session at the IMAP server, logged in to an account."""
 
     def __init__(self, client: IMAPClient, host: str) -> None:
         self._client, self._host = client, host
@@ -94,8 +94,8 @@ class Mailbox:
         ]
 
     def folder(self, given: str | None, option: str, special: bytes, named: Callable[[str], bool]) -> str:
-        """The folder that an option names, else the one with this special use (RFC 6154), else the highest whose name,
-        in small letters, is ``named`` so. Raises InputError if there is none."""
+        """Return the folder ``given`` for an option, else that with the special use (RFC 6154), else that with the
+        shortest path whose name in lower case satisfies ``named``. Raises InputError if there is none."""
         listed = [name for _, _, name in self._folders]
         shown = ", ".join(map(printable, listed[:SHOWN])) + (
             f" and {len(listed) - SHOWN:,} more" if len(listed) > SHOWN else ""
@@ -124,7 +124,7 @@ class Mailbox:
         return Opened(int(told.get(b"UIDVALIDITY", 0)), told.get(b"UIDNEXT"))
 
     def search(self, criteria: Sequence[Any]) -> list[int]:
-        """The UIDs in the open folder that match, in order, each once."""
+        """The UIDs of the mails in the open folder that match the criteria, sorted, each once."""
         return sorted({int(uid) for uid in self._call("search", list(criteria))})
 
     def find(self, message_id: str, *fields: str) -> list[int]:
@@ -134,7 +134,7 @@ class Mailbox:
         return self.search([*["OR"] * (len(names) - 1), *each]) if message_id.isascii() else []
 
     def sizes(self, uids: Sequence[int]) -> dict[int, int]:
-        """The bytes of each mail of the open folder, as the server says."""
+        """The size in bytes of each of these mails in the open folder, by UID, as the server says."""
         told = self._call("fetch", list(uids), ["RFC822.SIZE"]) if uids else {}
         return {uid: int(told[uid].get(b"RFC822.SIZE", 0)) for uid in uids if uid in told}
 
@@ -158,11 +158,11 @@ class Mailbox:
         return found
 
     def append(self, folder: str, raw: bytes) -> None:
-        """Lay a draft into a folder."""
+        """Store a mail in a folder, flagged as a draft that was read."""
         self._call("append", folder, raw, (rb"\Draft", rb"\Seen"))
 
     def wait(self, seconds: float) -> None:
-        """Wait until something happens in the open folder, at most so long; without IDLE always so long."""
+        """Wait until the open folder changes, at most ``seconds``; the whole time if the server has no IDLE."""
         if not self._call("has_capability", "IDLE"):
             time.sleep(seconds)
             self._call("noop")
@@ -187,8 +187,8 @@ class Mailbox:
 
 @contextmanager
 def connected(account: Account, secret: Secret, tokens: Tokens | None) -> Iterator[Mailbox]:
-    """Connect over TLS and log in. Raises InputError for a certificate that is not trusted, AccessError for a refused
-    login, MailError where it may succeed later."""
+    """Connect over TLS, log in, and yield the session. Raises InputError for a certificate that is not trusted,
+    AccessError for a refused login, MailError where it may succeed later."""
     where = f"{account.host}:{account.port}"
     try:
         trusted = ssl.create_default_context(cafile=account.ca_file)

@@ -32,12 +32,12 @@ Say = Callable[[str], None]
 
 
 class Refused(AccessError):
-    """The issuer's refusal; ``code`` is its own."""
+    """The OAuth issuer refused a request; ``code`` is the issuer's error code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A registered program, and the addresses of its issuer."""
+    """An OAuth client (a program registered at an issuer), and the addresses of the issuer."""
 
     token_uri: str
     scope: str
@@ -71,8 +71,8 @@ class Grant:
 
 
 def read_client(given: str, base: Client | None) -> Client:
-    """The client with this id, or of a JSON file as Google's console gives it, on top of its provider's addresses.
-    Raises InputError for what lacks an id or an address."""
+    """Read an OAuth client: ``given`` is its id, or a JSON file as Google's console writes it; ``base`` has the
+    addresses of the provider. Raises InputError if an id or an address is missing."""
     path = Path(given).expanduser()
     values: dict[str, Any] = {"client_id": given}
     if path.suffix == ".json" or path.is_file():
@@ -184,7 +184,7 @@ class Tokens:
         self.worked = False  # this token opened the account before
 
     def get(self) -> str:
-        """Return a token. Raises Refused where the grant is no longer good, MailError where the issuer is away."""
+        """Return a token. Raises Refused if the grant is no longer valid, MailError if the issuer does not answer."""
         if time.monotonic() >= self._ends:
             grant = self._grant
             answer = _post(

@@ -17,7 +17,7 @@ from pearl.text.files.whole import opened
 
 @dataclass(slots=True)
 class ReadTo:
-    """The end of what was read of a folder."""
+    """The point up to which a mail folder was read."""
 
     validity: int
     uid: int  # the last one read
@@ -26,7 +26,7 @@ class ReadTo:
 
 @dataclass(slots=True)
 class Answer:
-    """A draft for a message that waits."""
+    """The draft for a message that waits for an answer, and how far the draft got."""
 
     draft: str | None = None  # its id in the store
     laid: bool = False  # it is in Drafts, or there is nothing to lay there
@@ -35,7 +35,7 @@ class Answer:
 
 @dataclass(slots=True)
 class State:
-    """The state of an account, for one user of one database: with another one everything begins anew."""
+    """The state of a mail account, for one user of one database; for another one everything begins anew."""
 
     path: Path
     owner: str
@@ -44,7 +44,7 @@ class State:
 
     @classmethod
     def load(cls, path: Path, owner: str) -> State:
-        """Read the file, or begin one. Raises InputError for a damaged one."""
+        """Read the state from its file, or begin a new one. Raises InputError for a damaged file."""
         state = cls(path, owner)
         with writing(str(path)):
             content = path.read_bytes() if path.exists() else b"{}"

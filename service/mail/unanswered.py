@@ -1,4 +1,4 @@
-"""The mails that get no draft although they wait: the reasons, in the words of what is told, and how each is known."""
+"""The mails that get no draft although they wait for an answer: the reasons, as the user is told, and their tests."""
 
 from __future__ import annotations
 
@@ -60,5 +60,5 @@ RULES: dict[str, Callable[[Waiting, IsAnswered], bool]] = {
 
 
 def why_unanswered(waiting: Waiting, is_answered: IsAnswered) -> str | None:
-    """The reason why a mail needs no answer; None if it does. ``is_answered`` looks into the sent mail."""
+    """The reason why a mail gets no draft; None if it gets one. ``is_answered`` looks for an answer in sent mail."""
     return next((reason for reason, holds in RULES.items() if holds(waiting, is_answered)), None)

@@ -1,4 +1,4 @@
-"""Watching an account: read the mail that was sent, draft for the messages that wait, wait, begin again."""
+"""Watching a mail account: learn from new sent mail, draft answers to the messages that wait for one, pause, repeat."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from service.store.users import User
 LONGEST_PAUSE_S = 60.0  # between two tries to connect
 LOOKED_AT = 500  # UIDs at a time
 BATCH_BYTES = 16_000_000
-BEFORE = 20  # sent mails read beside new ones, by which a signature is known
+BEFORE = 20  # earlier sent mails, read with new ones to recognize a signature
 BEFORE_BYTES = 200_000  # each; larger ones are left out
 LATEST = 40  # sent mails that habits are read from
 ANSWERS = 20  # sent mails that name a message, the latest
@@ -50,7 +50,7 @@ Say = Callable[[str], None]
 
 
 class Writer(Protocol):
-    """Writes the drafts of a watch, and forgets a user's texts before a wait."""
+    """Writes drafts for the watch of an account, and forgets a user's texts before each pause."""
 
     def write(self, user: str, job: DraftJob, begun: Callable[[str], None], /) -> Draft: ...
     def forget(self, user_id: int, /) -> None: ...
@@ -58,7 +58,7 @@ class Writer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """The options of a watch."""
+    """The options of ``pearl mail watch``."""
 
     me: tuple[str, ...]  # all addresses and names of the person
     voice: str | None = None
@@ -77,7 +77,7 @@ class WatchOptions:
 
 
 class MailWatcher:
-    """One account of one user."""
+    """Watches one mail account for one user."""
 
     def __init__(
         self, account: Account, secret: Secret, wanted: WatchOptions, database: Database, user: User, state: State,
@@ -93,8 +93,8 @@ class MailWatcher:
         self._habits: Habits | None = None  # as of this look; None: not read yet
 
     def run(self) -> None:
-        """Watch until interrupted; once, if that is wanted. What fails after a first connection is tried again.
-        Raises PearlError."""
+        """Watch until interrupted, or look once if the options say so. Failures after a first connection are tried
+        again. Raises PearlError."""
         stood, pause = False, 1.0
         while True:
             try:
@@ -127,7 +127,7 @@ class MailWatcher:
         return sent, laid, box.folder(wanted.answer_folder or INBOX, "--answer-folder", b"", lambda name: False)
 
     def round(self, box: Mailbox, sent: str, laid: str, waiting: str) -> bool:
-        """Do what there is to do; return False if there was nothing, with the folder to wait in open."""
+        """Learn from new sent mail, draft answers, and open the folder to wait in; return False if nothing was done."""
         self._check_user()
         self._sent, self._habits = sent, None
         busy = self._learn(box, sent)

@@ -14,8 +14,8 @@ HEAD_S = 15.0  # for all lines of a request's head; bodies have READ_TIMEOUT_S o
 
 
 class TimedProtocol(HttpToolsProtocol):
-    """Uvicorn's protocol with a time limit for a request's head; by itself it waits without limit. Trailers, which it
-    would add to the headers, are dropped: a proxy that removes a header may let it pass there."""
+    """Uvicorn's protocol with a time limit for a request's head, for which it waits without limit by itself. Trailers,
+    which Uvicorn would add to the headers, are dropped: they could bring back a header that a proxy removes."""
 
     head_s = HEAD_S
     most_without_head = MOST_WITHOUT_HEAD

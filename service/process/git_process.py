@@ -18,7 +18,7 @@ MAX_FIELD_BYTES = 4_000_000  # more than a text may have, so that a longer one i
 
 
 def split_at_nul(stream: IO[bytes]) -> Iterator[str]:
-    """The fields that end with NUL, of a huge one its beginning; bytes that are not UTF-8 are replaced."""
+    """The fields of a stream that end with NUL, of a huge one its beginning; bytes that are not UTF-8 are replaced."""
     pieces: list[bytes] = []
     held_bytes = 0
     while chunk := stream.read(CHUNK_BYTES):
@@ -33,20 +33,20 @@ def split_at_nul(stream: IO[bytes]) -> Iterator[str]:
 
 
 def git_answer(source: Path, *arguments: str, in_hook: bool = False) -> str:
-    """All that git writes. Raises InputError with git's own words if it fails."""
+    """Run git and return its whole output as text. Raises InputError with git's own words if it fails."""
     with run_git(source, *arguments, in_hook=in_hook) as output:
         return output.read().decode(errors="replace")
 
 
 def git_path(source: Path, *arguments: str, in_hook: bool = False) -> str:
-    """The path that git answers, or one on each line, in whatever bytes. Raises InputError like :func:`git_answer`."""
+    """Run git and return the path that it prints, or a path per line, in any bytes. Raises InputError as git_answer."""
     with run_git(source, *arguments, in_hook=in_hook) as output:
         return os.fsdecode(output.read()).removesuffix("\n")
 
 
 @contextmanager
 def run_git(source: Path, *arguments: str, in_hook: bool = False) -> Iterator[IO[bytes]]:
-    """Git's output; its process ends with the block. Raises InputError with git's own words if it fails.
+    """Run git and yield its output; git ends with the block. Raises InputError with git's own words if it fails.
 
     ``in_hook``: the variables that git sets for a hook count, for they name the index of the commit that is made.
     """

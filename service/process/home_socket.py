@@ -1,4 +1,4 @@
-"""The socket in PEARL_HOME: over it the commands of the home's owner use the server that runs there."""
+"""The socket in PEARL_HOME, over which its owner's commands use the server that runs with this PEARL_HOME."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BESIDE_DRAFTS = {
 
 @contextmanager
 def listening(home: Path) -> Iterator[socket.socket | None]:
-    """Listen on the home's socket until the end; yield None, and log why, where there can be none.
+    """Listen on the socket in ``home`` while the block runs; yield None, and log why, if it cannot be made.
 
     The server that was started last has the socket. A socket that a killed server left is replaced.
     """
@@ -62,14 +62,14 @@ def listening(home: Path) -> Iterator[socket.socket | None]:
 
 
 def is_of_home(server: object) -> bool:
-    """True if a connection to this address, as ASGI names it, came over the home's socket."""
+    """True if ``server``, the address that ASGI gives for a connection, is the socket in PEARL_HOME."""
     bound = os.environ.get(BOUND_TO)
     return bool(bound) and server == (bound, None)
 
 
 def refusal(path: Path) -> str | None:
-    """Why the home's socket must not be used: what is there is no socket of our own that is closed to others. None if
-    it may be, or if there is none."""
+    """Return why the socket in PEARL_HOME must not be used: it is no socket, another user's, or open to other users.
+    None if it may be used, or if there is none."""
     try:
         found = path.lstat()
     except OSError:
@@ -83,7 +83,7 @@ def refusal(path: Path) -> str | None:
 
 
 class HomeConnection(HTTPConnection):
-    """A connection to the server of a home. Raises OSError if none answers."""
+    """A connection to the server of a PEARL_HOME, over its socket. Raises OSError if no server answers."""
 
     def __init__(self, path: Path) -> None:
         super().__init__("localhost", timeout=SILENCE_S)

@@ -1,4 +1,4 @@
-"""Logs on standard error, a line per event, with the server's lines: for people, or JSON for machines."""
+"""Logs on standard error, a line per event, with those of uvicorn: as text for people, or as JSON for machines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SERVER = "uvicorn"
 
 
 class TextFormatter(logging.Formatter):
-    """``2026-03-01T09:30:00.125Z INFO pearl.access GET /health 200 ...``"""
+    """Formats an entry as ``2026-03-01T09:30:00.125Z INFO pearl.access GET /health 200 ...``."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -25,7 +25,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """A JSON object per line, with the record's ``fields`` beside its message."""
+    """Formats an entry as a JSON object on one line, with the record's ``fields`` next to its message."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {

@@ -36,7 +36,7 @@ class MaskedModel:
 
 
 def hide(messages: Sequence[Message]) -> tuple[Mask, list[Message]]:
-    """Return the placeholders of the messages, and the messages with them, told what they are."""
+    """Replace personal data in the messages; return the placeholders, and the messages with an explanation of them."""
     mask = Mask([message.content for message in messages])
     sent = [replace(message, content=text) for message, text in zip(messages, mask.hidden, strict=True)]
     if mask:
@@ -47,5 +47,5 @@ def hide(messages: Sequence[Message]) -> tuple[Mask, list[Message]]:
 
 
 def masked(settings: Settings, model: ChatModel) -> ChatModel:
-    """The model as the settings want it: with personal data hidden if it runs elsewhere."""
+    """Return the model as the settings want it: with personal data hidden from it if it runs on another machine."""
     return MaskedModel(model) if settings.mask_personal and not writes_here(settings) else model

@@ -14,7 +14,7 @@ MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # a variable of the library; `
 
 
 class Metrics:
-    """The counts of one process; with several worker processes :meth:`render` adds up all of them."""
+    """The metrics of one process; with several worker processes :meth:`render` adds up all of them."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

@@ -23,7 +23,7 @@ OF_ONE_CALL = (ChatRejected, ChatRefused, ChatInterrupted, ChatRateLimited)  # t
 
 
 class Spending:
-    """The tokens of one draft that are not stored yet."""
+    """The tokens that a draft has taken and that are not stored for its key yet."""
 
     def __init__(self, database: Database, key_id: str) -> None:
         self._database = database
@@ -60,7 +60,7 @@ class CallTokens:
             self._told = chunk.usage.total_tokens
 
     def end(self, *, failed: bool) -> None:
-        """Count what the model said it took, else an estimate; a call that failed without a word takes nothing."""
+        """Count the tokens that the model reported, else an estimate; none for a call that failed before any text."""
         if not self._told and (any(self._texts) or not failed):
             texts = [message.content for message in self._messages] + ["".join(self._texts)]
             self._told = sum(map(self._model.count_tokens, texts))
@@ -69,19 +69,19 @@ class CallTokens:
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """The last known state of the model."""
+    """The last known state of the chat model."""
 
     trouble: str | None  # why it would not answer; None: it would
     until: float  # when the model has to be checked again, by the clock of WatchedModel
 
 
 class WatchedModel:
-    """A chat model that passes all calls on to another."""
+    """A chat model that passes all calls on to another, and keeps account of its tokens, failures and state."""
 
     def __init__(
         self, model: ChatModel, failed: Callable[[str], None], now: Callable[[], float] = time.monotonic
     ) -> None:
-        """``failed`` is called with the code of each failure."""
+        """Watch this model. ``failed`` is called with the code of each failure; ``now`` is a clock in seconds."""
         self._model = model
         self._failed = failed
         self._now = now
@@ -134,7 +134,7 @@ class WatchedModel:
         await self._model.check()
 
     async def trouble(self) -> str | None:
-        """Why the model would not answer now; None if it would. Known from recent calls, or else checked."""
+        """Return why the model would not answer now, None if it would: as recent calls showed, or else by a check."""
         async with self._checking:  # of many probes at once, one checks
             if self._now() > self._state.until:
                 before = self._state.trouble

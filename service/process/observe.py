@@ -19,7 +19,7 @@ PAGES = ("/docs", "/openapi.json")
 
 
 class Observe:
-    """ASGI middleware; also sends the headers that routes leave in ``request.state.extra_headers``."""
+    """ASGI middleware around requests; also sends the headers that routes leave in ``request.state.extra_headers``."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app

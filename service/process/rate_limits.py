@@ -1,4 +1,4 @@
-"""Limits on the requests of a key."""
+"""Limits: on the requests of an API key, and on the drafts that a process writes at once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Allowance:
     reset_s: float  # seconds until the oldest counted request no longer counts
 
     def headers(self) -> dict[str, str]:
-        """The headers that OpenAI's clients know."""
+        """The allowance as the headers ``x-ratelimit-...``, which OpenAI's clients read."""
         return {
             "x-ratelimit-limit-requests": str(self.limit),
             "x-ratelimit-remaining-requests": str(self.remaining),
@@ -55,7 +55,7 @@ class Allowance:
 
 
 class MovingWindow:
-    """Counts the requests of each key within a time, in this process, by the monotonic clock."""
+    """Counts the requests of each key over a moving window, in this process, by the monotonic clock."""
 
     def __init__(self, amount: int, seconds: float) -> None:
         self._amount, self._seconds = amount, seconds
@@ -80,8 +80,8 @@ class MovingWindow:
 
 
 class RateLimits:
-    """Counts requests by key over a moving window, in a storage that processes share or in this process alone; in the
-    latter as well while the storage does not answer."""
+    """Counts requests by key over a moving window, in a storage that processes share or in this process alone; while
+    the storage does not answer, in this process."""
 
     def __init__(self, settings: Settings) -> None:
         """Connect to the storage of the counts. Raises InputError if it cannot be used."""
@@ -145,8 +145,8 @@ LONGEST_WAIT_S = 10.0  # for a slot; who would wait longer is refused at once
 
 
 class Admission:
-    """Gives drafts slots in the order they come. A draft that would wait for its slot too long is refused, with the
-    time after which it may come again: a longer queue would only make all of them slower."""
+    """Lets a number of drafts be written at once, in the order they come. A draft that would wait too long is refused,
+    with the time after which to ask again: a longer queue would only make all drafts slower."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -1,7 +1,7 @@
 """Temporary folders for imports and backups, and unpacking into them within limits.
 
-A killed process leaves its folder behind; the next import, backup or server removes it. The lock beside a folder,
-which is taken before the folder is made, tells whether its process is alive.
+A killed process leaves its folder behind; the next import, backup or server removes it. A lock file next to the folder,
+which is locked before the folder is made, tells whether its process is alive.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ async def in_writing_thread(function: Callable[P, T], *args: P.args, **kwargs: P
 
 
 def writes(route: Callable[P, T]) -> Callable[P, Awaitable[T]]:
-    """Make a plain function that writes to the store a route that runs as :func:`in_writing_thread` does. FastAPI runs
-    those that only read in a worker thread by itself."""
+    """Turn a plain function that writes to the store into a route that runs as :func:`in_writing_thread` does. FastAPI
+    by itself runs plain functions in worker threads, which is right for those that only read."""
 
     @wraps(route)
     async def in_turn(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""The users whom others than PEARL's keys name, as the operator's file allows."""
+"""Users who are named not by PEARL's keys but by issuers' tokens or proxies' headers, as the operator's file allows."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ METADATA = "/.well-known/oauth-protected-resource"
 
 
 class SignOn:
-    """Finds who calls by an issuer's token or a proxy's header; without a file nobody does."""
+    """Finds the user of a call by an issuer's token or a proxy's header; finds none without the operator's file."""
 
     def __init__(self, settings: Settings) -> None:
-        """Read the file that the settings name. Raises InputError."""
+        """Read the file that the settings name. Raises InputError for one that cannot be used."""
         self.terms: Terms | None = read_terms(Path(settings.sign_on).expanduser()) if settings.sign_on else None
         self.issuers: dict[str, Issuer] = {}
         self._proxies = self.terms.proxies if self.terms else ()
@@ -44,7 +44,7 @@ class SignOn:
 
     @property
     def new_users(self) -> int:
-        """The number of users below which a sign-on makes another."""
+        """The number of users up to which a sign-on makes a new user."""
         return 0 if self.terms is None else self.terms.new_users
 
     async def bearer(self, key: str) -> str | UserName:
@@ -59,8 +59,8 @@ class SignOn:
         return await issuer.user(key)
 
     def proxied(self, headers: Iterable[tuple[bytes, bytes]], address: str | None) -> UserName | None:
-        """The user whom a trusted proxy names; None without such a header. ``address`` is the one that connected, None
-        if it has none. Raises AccessError for the header of anybody else."""
+        """The user whom a trusted proxy names in a header; None without the header. ``address`` is where the connection
+        came from, None if it has none. Raises AccessError for the header from anybody else."""
         if not self._proxies:
             return None
         wanted = {proxy.header for proxy in self._proxies}
@@ -91,7 +91,7 @@ class SignOn:
             raise AccessError(f"'{header}' holds no name of a user.", param=header, code="no_user_claim") from None
 
     def challenge(self, path: str, code: str) -> str:
-        """The header that tells a client where to sign on, by RFC 6750 and RFC 9728."""
+        """The value of the header WWW-Authenticate, which tells a client where to sign on (RFC 6750, RFC 9728)."""
         if self.terms is None or not self.issuers:
             return "Bearer"
         part = "/mcp" if path == "/mcp" else ""

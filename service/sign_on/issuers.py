@@ -51,15 +51,15 @@ class Published:
     since: float  # monotonic
 
     def key(self, key_id: str | None) -> dict[str, Any] | None:
-        """The key of this id; without an id the only key."""
+        """The key with this id; without an id the key if there is only one."""
         if key_id is None and len(self.keys) == 1:
             return next(iter(self.keys.values()))
         return self.keys.get(key_id)
 
 
 class Issuer:
-    """Checks the tokens of one issuer. Its keys are fetched when first needed, every FRESH_S, and, at most every
-    AGAIN_S, for a token with an unknown key. If the issuer is down, keys that are known go on for a day."""
+    """Checks the tokens of one issuer. The issuer's keys are fetched when first needed, every FRESH_S and, at most
+    every AGAIN_S, for a token with an unknown key. If the issuer is down, known keys are used for a day more."""
 
     def __init__(self, terms: IssuerTerms, audiences: tuple[str, ...]) -> None:
         self.terms = terms
@@ -71,11 +71,11 @@ class Issuer:
         self._distrusted: str | None = None  # why its certificate is not trusted
 
     async def user(self, token: str) -> UserName:
-        """The user of a token for the API. Raises Unauthenticated, AccessError, IssuerDown."""
+        """Return the user whom a token for the API names. Raises Unauthenticated, AccessError, IssuerDown."""
         return self._named(await self._claims(token, self._audiences))
 
     async def begin(self, state: str, nonce: str, verifier: str, back: str) -> str:
-        """The address at which a user signs on. Raises IssuerDown."""
+        """Return the issuer's address to which the browser of a user goes to sign on. Raises IssuerDown."""
         published = await self._current()
         query = {
             "response_type": "code",
@@ -91,7 +91,7 @@ class Issuer:
         return f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"
 
     async def redeem(self, code: str, nonce: str, verifier: str, back: str) -> UserName:
-        """The user who came back with a code. Raises Unauthenticated, AccessError, IssuerDown."""
+        """Redeem the code of a sign-on; return its user. Raises Unauthenticated, AccessError, IssuerDown."""
         published, terms = await self._current(), self.terms
         client, secret = str(terms.client_id), terms.client_secret
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": verifier}
@@ -208,7 +208,7 @@ class Issuer:
 
 
 def issuer_of(token: str) -> str:
-    """The issuer that a token names, before anything of it is checked. Raises Unauthenticated."""
+    """The issuer that a token names, before anything in the token is checked. Raises Unauthenticated."""
     try:
         return str(jwt.decode(token, options={"verify_signature": False}).get("iss"))
     except (jwt.PyJWTError, RecursionError):

@@ -1,4 +1,4 @@
-"""The file that PEARL_SIGN_ON names: whose word counts for who a user is, beside PEARL's own keys."""
+"""The operator's file, which PEARL_SIGN_ON names: the issuers and proxies that may say who a user is, as a key does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEADER = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 def safe(address: str) -> str:
-    """The address without a final slash. Raises ValueError unless it is https, or http on this machine."""
+    """Return the address without a final slash. Raises ValueError unless it is https, or http on this machine."""
     parts = urlsplit(address)
     if not parts.hostname or parts.scheme not in (("https", "http") if is_loopback(parts.hostname) else ("https",)):
         raise ValueError("write https://HOST, or on this machine http://localhost:PORT")
@@ -61,7 +61,7 @@ class Table(BaseModel):
 
 
 class IssuerTerms(Table):
-    """An issuer of tokens, and how its users are called here."""
+    """An issuer of tokens, and the names that its users have here."""
 
     issuer: Annotated[str, AfterValidator(_issuer)]  # as in the claim `iss`
     user_claim: str = Field(min_length=1)  # names the user
@@ -89,7 +89,7 @@ class ProxyTerms(Table):
 
 
 class Terms(Table):
-    """The whole file."""
+    """The whole content of the operator's file."""
 
     address: Annotated[str, AfterValidator(safe)]  # of this service, as users and programs reach it
     # the number of users up to which another is made at the first sight of their name; true: MOST_USERS
@@ -101,7 +101,7 @@ class Terms(Table):
         return issuer.audiences or (self.address, f"{self.address}/", f"{self.address}/mcp")
 
     def resource(self, part: Literal["", "/mcp"]) -> dict[str, object]:
-        """The metadata of this service, or of its MCP endpoint, by RFC 9728."""
+        """The metadata (RFC 9728) of this service, or of its MCP endpoint."""
         scopes = dict.fromkeys(scope for issuer in self.issuers for scope in issuer.scopes)
         return {
             "resource": f"{self.address}{part}",
@@ -113,7 +113,7 @@ class Terms(Table):
 
 
 def read_terms(path: Path) -> Terms:
-    """Read the file. Raises InputError that names the file and the field."""
+    """Read the operator's file. Raises InputError that names the file and the field."""
     where = f"PEARL_SIGN_ON={str(path)!r}"
     try:
         content, mode = tomllib.loads(path.read_text(encoding="utf-8")), stat.S_IMODE(path.stat().st_mode)

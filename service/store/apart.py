@@ -1,4 +1,4 @@
-"""Documents that are set apart: they stay in the history, but are no samples until their owner says so."""
+"""Documents set apart: they stay in the history, but drafts do not learn from them until their owner says so."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ IS_APART = documents.c.set_apart.is_not(None) & documents.c.mine.is_not(True)
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The reason why a document is no sample, and its owner's word on that."""
+    """The reason why drafts do not learn from a document, and its owner's word on that."""
 
     set_apart: str | None = None  # one of REASONS; None: nothing speaks against it
     mine: bool | None = None  # its owner's word on whether it is a sample; None: none given
 
     @property
     def reason(self) -> str | None:
-        """Why the document is no sample; None if it is one."""
+        """The reason why drafts do not learn from the document; None if they do."""
         return None if self.mine else self.set_apart
 
 
@@ -46,22 +46,22 @@ SAMPLE = Mark()
 
 
 def reason_of_edit(edit: Edit) -> str | None:
-    """Why a text that was sent from a draft is no sample; None if enough of it is the person's."""
+    """Return why drafts do not learn from a text sent from a draft; None if enough of it is the person's."""
     if edit.words_kept and edit.words_added + edit.words_removed <= FEW:
         return UNCHANGED
     return MOSTLY_DRAFT if edit.machine_share > MOSTLY else None
 
 
 def reason_of_text(document: Document) -> str | None:
-    """Why a text is no sample, whoever wrote it; :func:`excuse` then reads what its owner wrote earlier."""
+    """Return MACHINE_PROSE for a text that reads like an assistant's prose, else None; :func:`excuse` may lift it."""
     if document.timestamp is not None and document.timestamp < SINCE:
         return None
     return MACHINE_PROSE if Tells.of(document.text).exceed(NONE) else None
 
 
 def excuse(connection: Connection, user_ids: Iterable[int]) -> None:
-    """Take back what :func:`reason_of_text` said of commit messages, and of texts of users who wrote so before there
-    were assistants."""
+    """Lift the mark of :func:`reason_of_text` from commit messages, and from texts of users who wrote in the same way
+    before there were assistants."""
     for user_id in user_ids:
         owned = documents.c.user_id == user_id
         unsaid = owned & (documents.c.set_apart == MACHINE_PROSE) & documents.c.mine.is_(None)
@@ -83,7 +83,7 @@ def excuse(connection: Connection, user_ids: Iterable[int]) -> None:
 
 
 def set_reason(connection: Connection, user_id: int, document_id: str, reason: str | None) -> None:
-    """Store why the document is no sample; where nothing else is to say, its owner's word stays the reason."""
+    """Store the reason why drafts do not learn from the document; with None only its owner's word counts."""
     said = case((documents.c.mine.is_(False), NOT_MINE))
     connection.execute(
         update(documents)
@@ -93,7 +93,7 @@ def set_reason(connection: Connection, user_id: int, document_id: str, reason: s
 
 
 def marks(connection: Connection, user_id: int, document_ids: Iterable[str] | None = None) -> dict[str, Mark]:
-    """The marks of these documents, or of the whole history, by id; only of documents that have one."""
+    """The marks by id, of these documents or of the whole history; documents without a mark are left out."""
     query = select(documents.c.document_id, documents.c.set_apart, documents.c.mine).where(
         documents.c.user_id == user_id, documents.c.set_apart.is_not(None)
     )
@@ -103,9 +103,9 @@ def marks(connection: Connection, user_id: int, document_ids: Iterable[str] | No
 
 
 def restore(connection: Connection, user_id: int, line: dict[str, object]) -> bool:
-    """Set a document apart as it was when it was exported; return False if it is already or is not there.
+    """Set a document apart as it was when it was exported; return False if it is set apart already or does not exist.
 
-    Raises InputError if the line's mark is none.
+    Raises InputError if the line's mark is not valid.
     """
     document_id, reason, mine = check_id(line.get("id")), line.get("set_apart"), line.get("mine")
     if not isinstance(reason, str) or reason not in REASONS:

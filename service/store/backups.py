@@ -1,5 +1,5 @@
-"""Backups: files of a first line, the SHA-256 of all that follows, a version mark, and a copy of the database as SQLite
-keeps it, whichever database it was."""
+"""Backups: files that hold a first line, the SHA-256 of all that follows it, a version mark, and a copy of the database
+as an SQLite file, also of a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Deleted:
 
 
 def copy_at(file: Path) -> Database:
-    """Open the database in a file of SQLite's."""
+    """Open the database in an SQLite file."""
     return Database(f"sqlite:///{quote(str(file))}")
 
 
@@ -74,8 +74,8 @@ def write(
     """Write a backup of one moment, which is read back and compared before it gets its name; return its mark.
 
     ``keep`` backups stay: the one that was there gets a number behind its name, the oldest is deleted. ``folder`` is
-    for the copy meanwhile. Raises InputError for a path with something else, or while another backup is written there;
-    StoreError if what was read back is not what was written.
+    for a temporary copy. Raises InputError if ``path`` is another kind of file, or while another backup is written
+    there; StoreError if what was read back is not what was written.
     """
     path = path.resolve()
     names = [path, *(path.with_name(f"{path.name}.{number}") for number in range(1, keep))]
@@ -96,7 +96,7 @@ def write(
 
 
 def read(path: Path, into: Path | None = None) -> BackupMark:
-    """Read a whole backup and return its mark; write the database's copy ``into`` a new file.
+    """Read a whole backup and return its mark; write its copy of the database to the new file ``into``.
 
     Raises InputError if the file is no backup, damaged, or of a later version.
     """
@@ -138,8 +138,8 @@ def read(path: Path, into: Path | None = None) -> BackupMark:
 
 
 def deleted_since(backup: Database, present: Database) -> Deleted:
-    """Find everything in the backup's copy that the present database no longer has: users, documents by user and id,
-    and keys."""
+    """Find what the backup's copy holds and the present database no longer does: users, documents by user and id, and
+    keys."""
     found = Deleted()
     with backup.read() as then, present.read() as now:
         found.keys = sorted(set(then.scalars(select(tables.keys.c.id))) - set(now.scalars(select(tables.keys.c.id))))
@@ -155,8 +155,8 @@ def deleted_since(backup: Database, present: Database) -> Deleted:
 
 
 def keep_local(backup: Database, present: Database) -> int:
-    """Make those voices local only in the backup's copy that are so in the present database; return how many were
-    not."""
+    """Make voices local only in the backup's copy if they are so in the present database; return how many were
+    changed."""
     users_, voices_ = tables.users.c, tables.voices.c
     here = select(users_.name, voices_.name).join(tables.voices, voices_.user_id == users_.id).where(voices_.local_only)
     changed = 0
@@ -169,8 +169,8 @@ def keep_local(backup: Database, present: Database) -> int:
 
 
 def open_copy(path: Path, copy: Path) -> tuple[BackupMark, Database]:
-    """Write a backup's database into a new file, check all of it and bring it up to date. Raises InputError as
-    :func:`read`, and for a database that is not as a backup makes it."""
+    """Write a backup's database into the new file ``copy``, check all of it, and bring its schema up to date. Raises
+    InputError as :func:`read`, and for a database that no backup would hold."""
     mark = read(path, copy)
     database = copy_at(copy)
     try:
@@ -187,7 +187,7 @@ def open_copy(path: Path, copy: Path) -> tuple[BackupMark, Database]:
 
 
 def leave_out(backup: Database, deleted: Deleted) -> None:
-    """Delete from the backup's copy what was deleted since, as the service deletes it."""
+    """Delete from the backup's copy what was deleted since the backup, in the way the service deletes it."""
     with backup.write() as connection:
         for name, document_id in deleted.documents:
             documents.remove(connection, users.get(connection, name).id, document_id)
@@ -296,7 +296,7 @@ UNREADABLE = (StoreError, ValueError, TypeError, OverflowError, RecursionError)
 
 
 def check_schema(copy: Path, revision: str) -> None:
-    """Raise InputError if the file is no whole SQLite database of the revision, or holds more than our tables."""
+    """Check a backup's SQLite file. Raises InputError unless it is whole, of the revision, and has only our tables."""
     try:
         with closing(sqlite3.connect(f"{copy.resolve().as_uri()}?immutable=1", uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema=OFF")
@@ -316,7 +316,7 @@ def check_schema(copy: Path, revision: str) -> None:
 
 
 def check_rows(database: Database, counts: dict[str, int]) -> None:
-    """Raise InputError if a value does not fit its column, or a table has not as many rows as is said."""
+    """Check all rows. Raises InputError if a value does not fit its column, or if a table has not ``counts`` rows."""
     for table in metadata.sorted_tables:
         rows = 0
         try:

@@ -1,4 +1,4 @@
-"""Calibrations: theta, margin and k that a user's own past texts chose for a voice, a retriever and a chat model."""
+"""Calibrations: theta, margin and k chosen on a user's own past texts, for a voice, a retriever and a chat model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ONE = select(calibrations).where(
 
 @dataclass(frozen=True, slots=True)
 class CalibrationKey:
-    """The combination that a calibration holds for."""
+    """The voice, retriever and chat model that a calibration holds for."""
 
     voice: str | None  # None: the whole history
     retriever: str  # its fingerprint
@@ -28,7 +28,7 @@ class CalibrationKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredCalibration:
-    """A calibration as it is kept."""
+    """A calibration as the store keeps it."""
 
     id: str
     key: CalibrationKey
@@ -37,14 +37,14 @@ class StoredCalibration:
     created_at: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """The fields in one level."""
+        """The fields as one flat object, with those of the key."""
         return {"id": self.id, **asdict(self.key), "settings": self.settings, "figures": self.figures} | {
             "created_at": self.created_at
         }
 
 
 def put(connection: Connection, user_id: int, calibration: StoredCalibration) -> None:
-    """Store a calibration in place of the earlier one of its combination. Raises NotFound if user or voice are gone."""
+    """Store a calibration in place of the earlier one with its key. Raises NotFound if user or voice are gone."""
     if not users.lock(connection, {user_id}):
         raise NotFound("This user was deleted during the calibration; nothing is kept.", code="user_not_found")
     key = calibration.key
@@ -66,7 +66,7 @@ def put(connection: Connection, user_id: int, calibration: StoredCalibration) ->
 
 
 def find(connection: Connection, user_id: int, key: CalibrationKey) -> StoredCalibration | None:
-    """The calibration of a combination; None if there is none."""
+    """The calibration for a voice, retriever and chat model; None if there is none."""
     row = connection.execute(
         ONE, {"user_id": user_id, "voice": key.voice or "", "retriever": key.retriever, "model": key.model}
     ).first()

@@ -1,4 +1,4 @@
-"""The connection to SQLite or PostgreSQL: transactions, migrations, and errors in our own words."""
+"""The connection to SQLite or PostgreSQL: transactions, migrations, and PEARL's errors in place of the drivers'."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TABLE_WAIT_S = 0.5
 
 
 class Database:
-    """One engine and its two kinds of transaction."""
+    """A database, SQLite or PostgreSQL, with transactions for reading and for writing."""
 
     def __init__(
         self,
@@ -53,8 +53,8 @@ class Database:
         pool_size: int = 10,
         forget: Callable[[int], None] | None = None,
     ) -> None:
-        """Make the engine; it connects on first use. ``forget`` is called with the row id of a user whose data are
-        deleted, and deletes what quotes them outside of the database.
+        """Make the engine; it connects on first use. ``forget`` is called with the row id of a user of whom data are
+        deleted, and deletes quotes of the data outside of the database.
 
         Raises InputError if the URL cannot be used.
         """
@@ -67,7 +67,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Read one state of the data, whatever others change meanwhile. Raises StoreError if the database fails."""
+        """Yield a connection that reads one state of the data, whatever others change. Raises StoreError on failure."""
         with self._translated(to_write=False), self.engine.connect() as connection:
             if not self.is_sqlite:  # there a transaction sees one state of the data anyway
                 connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -162,7 +162,7 @@ class Database:
             raise standby()
 
     def keep_room(self) -> None:
-        """Keep some of the disk for deletions (SQLite)."""
+        """Reserve some disk space for deletions (SQLite)."""
         if self._files is not None:
             self._files.keep_room()
 
@@ -215,11 +215,11 @@ class Database:
         return True
 
     def clean_indexes(self, read_again: int = READ_AGAIN) -> None:
-        """Remove from large indexes what this process erased, on PostgreSQL, if each VACUUM would read more than
-        ``read_again`` pages of a table because of it.
+        """Remove the entries of rows that this process erased from large indexes, on PostgreSQL, if otherwise each
+        VACUUM would read more than ``read_again`` pages of a table.
 
-        VACUUM itself leaves that until a fiftieth of a table's pages has deleted rows. Until then it takes longer with
-        every erasure: among 2 million documents half a second in place of 0.05.
+        VACUUM itself leaves such entries until a fiftieth of a table's pages has deleted rows. Until then it takes
+        longer with every erasure: among 2 million documents half a second in place of 0.05.
         """
         if not self._erased:
             return
@@ -232,7 +232,7 @@ class Database:
 
     @contextmanager
     def served(self) -> Iterator[None]:
-        """Hold the database as one of its servers. Raises StoreError (store_in_use) while it is replaced."""
+        """Hold the database as one of its servers. Raises StoreError (store_in_use) while a restore replaces it."""
         if self.is_sqlite:
             with self._locked("read"):
                 yield
@@ -247,7 +247,7 @@ class Database:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold the database so that no server does. Raises StoreError (store_in_use) while one does."""
+        """Hold the database so that no server can use it. Raises StoreError (store_in_use) while one uses it."""
         if self.is_sqlite:
             with self._locked("write"):
                 yield

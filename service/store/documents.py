@@ -22,7 +22,7 @@ from service.store.tables import documents, drafts, feedback
 LOOKED_UP_AT_ONCE = 5_000  # ids; databases limit the variables of a statement
 USER_BYTES = 100_000_000  # of texts and requests in the history of a user
 
-BESIDE = ("document_id", "timestamp", "voice", "recipient", "thread")  # beside what was written
+BESIDE = ("document_id", "timestamp", "voice", "recipient", "thread")  # all but text and request
 READ = select(*(documents.c[name] for name in ("seq", "text", "request", *BESIDE)))
 DIGESTS = ("content_digest", "text_digest", "request_digest")
 COMPARED = select(*(documents.c[name] for name in (*BESIDE, *DIGESTS, "changed_at")))
@@ -40,7 +40,7 @@ class AddOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """A document to add to a user's history."""
+    """A document to add to a user's history, and how."""
 
     user_id: int
     document: Document  # without a timestamp it is dated now
@@ -52,7 +52,7 @@ class Addition:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some documents of a history in order of time."""
+    """A page of a history's documents, in order of time."""
 
     documents: list[Document]
     has_more: bool  # more follow after the last one
@@ -61,10 +61,10 @@ class Page:
 def add(connection: Connection, additions: Sequence[Addition], *, template: str = DEFAULT_TEMPLATE) -> list[AddOutcome]:
     """Add documents of any users, in order; an existing document stays as it is unless an addition replaces it.
 
-    New voices are made with this template, the users' indexes are marked stale, and their embeddings are queued.
-    A text that is no commit message is set apart if it reads like an assistant's prose. Whether its owner always wrote
-    so is asked here only for documents that no import brings; an import asks once, at its end.
-    Raises NotFound if a user is gone, TooLarge if a history would exceed its limit.
+    New voices are made with this template, the users' indexes are marked stale, and their embeddings are queued. A text
+    that is no commit message is set apart if it reads like an assistant's prose. Whether its owner always wrote in this
+    way is checked here only for documents that no import brings; an import checks it once, at its end. Raises NotFound
+    if a user is gone, TooLarge if a history would exceed its limit.
     """
     owners = {addition.user_id for addition in additions}
     if users.lock(connection, owners) != owners:
@@ -221,7 +221,7 @@ def digests(document: Document) -> Digests:
 
 
 def all_digests(connection: Connection, user_id: int) -> set[Digests]:
-    """The digests of every document of the history."""
+    """The digests of the text and the request of every document of the history."""
     rows = connection.execute(
         select(documents.c.text_digest, documents.c.request_digest).where(documents.c.user_id == user_id)
     )
@@ -264,7 +264,7 @@ def _voices_by_user(additions: Sequence[Addition]) -> dict[int, set[str]]:
 
 
 def get(connection: Connection, user_id: int, document_id: str) -> Document:
-    """One document of the user. Raises NotFound, also for another user's."""
+    """One document of the user. Raises NotFound if there is none, also for another user's."""
     row = connection.execute(_select(user_id).where(documents.c.document_id == document_id)).first()
     if row is None:
         raise not_found(document_id)
@@ -311,7 +311,7 @@ def stream(connection: Connection, user_id: int, batch: int = 500) -> Iterator[D
 def remove(connection: Connection, user_id: int, document_id: str) -> None:
     """Delete a document, the draft it was sent from, and its embeddings unless another document has the same text.
 
-    Raises NotFound.
+    Raises NotFound for an unknown document.
     """
     users.lock(connection, {user_id})  # so that no embedding of its text is added meanwhile
     owned = documents.c.user_id == user_id
@@ -361,7 +361,7 @@ def change_voice(connection: Connection, user_id: int, document_id: str, voice: 
 
 
 def claim(connection: Connection, user_id: int, document_id: str, *, mine: bool) -> None:
-    """Store the owner's word on whether the document is a sample of their manner. Raises NotFound."""
+    """Store its owner's word on whether drafts may learn from the document. Raises NotFound."""
     users.lock(connection, {user_id})
     this = (documents.c.user_id == user_id) & (documents.c.document_id == document_id)
     reason = documents.c.set_apart if mine else func.coalesce(documents.c.set_apart, apart.NOT_MINE)

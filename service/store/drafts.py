@@ -1,4 +1,4 @@
-"""The drafts that were written. Evidence is kept as ids and scores, never as text; variants stand beside it."""
+"""The stored drafts. Of the documents behind a draft only ids and scores are kept; of its variants also the texts."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ NOT_KEPT = Revision(False, "not_kept", "This draft was made by a version that di
 
 @dataclass(frozen=True, slots=True)
 class StoredDraft:
-    """A draft as it is kept."""
+    """A draft as the store keeps it."""
 
     id: str
     voice: str | None
@@ -111,7 +111,7 @@ class StoredDraft:
         return [document["id"] for document in self.retrieval["documents"]]
 
     def draft(self, texts: Mapping[str, str]) -> Draft:
-        """The draft as the pipeline gave it, with the ``texts`` of its documents by id; empty for missing ones."""
+        """Restore the draft as the pipeline returned it, with its documents' ``texts`` by id; empty if missing."""
         evidence = self.retrieval
         scored = (
             ScoredDocument(Document(shown["id"], texts.get(shown["id"], "")), shown["score"])
@@ -147,13 +147,13 @@ class StoredDraft:
 
     @property
     def texts(self) -> list[str]:
-        """The text, and those of further variants."""
+        """The texts of the draft and of its further variants."""
         return texts_of(self.text, self.retrieval)
 
 
 @dataclass(frozen=True, slots=True)
 class DraftPage:
-    """Some of a user's drafts in order of time."""
+    """A page of a user's drafts, in order of time."""
 
     drafts: list[StoredDraft]
     has_more: bool
@@ -227,7 +227,7 @@ def _edges(kept: Mapping[str, Any] | None) -> Edges | None:
 
 
 def edges_in(retrieval: Mapping[str, Any]) -> Edges:
-    """Return the edges of a draft with this column."""
+    """Return the edges of a draft, stored in its column ``retrieval``."""
     return _edges(retrieval.get("edges")) or Edges()
 
 
@@ -242,15 +242,15 @@ def _variant(kept: dict[str, Any], text: str) -> Variant:
 
 
 def texts_of(text: str, retrieval: Mapping[str, Any]) -> list[str]:
-    """The text of a draft with these columns, and those of its further variants."""
+    """The texts of a draft and of its further variants, from two of its columns."""
     return [text, *(str(variant["text"]) for variant in retrieval.get("variants", ())[1:])]
 
 
 def measured(
     text: str, retrieval: Mapping[str, Any], sent: str, variant: int | None = None
 ) -> tuple[Edit, dict[str, Any]]:
-    """The edit that made the sent text from a draft with these columns, and feedback's columns on it: from its
-    ``variant``, or if none is named from the one that is nearest. Edges set by rule are no words of the machine."""
+    """Measure the edit that turned a draft with these columns into the ``sent`` text, from its ``variant``, or else
+    from the nearest; return it and the columns of feedback on it. Edges set by rule are no words of the machine."""
     edges = edges_in(retrieval)
     edits = [edit_between(edges.without(each), edges.without(sent)) for each in texts_of(text, retrieval)]
     taken = min(range(len(edits)), key=lambda index: edits[index].distance) if variant is None else variant
@@ -268,7 +268,7 @@ def get(connection: Connection, user_id: int, draft_id: str, *, param: str = "dr
 
 
 def texts(connection: Connection, user_id: int) -> Iterator[tuple[float, str]]:
-    """Yield the times and texts of the user's drafts, those of variants too."""
+    """Yield the times and texts of the user's drafts, including those of variants."""
     columns = drafts.c.created_at, drafts.c.text, drafts.c.retrieval
     for row in connection.execute(select(*columns).where(drafts.c.user_id == user_id)):
         for text in texts_of(row.text, row.retrieval):
@@ -276,7 +276,7 @@ def texts(connection: Connection, user_id: int) -> Iterator[tuple[float, str]]:
 
 
 def owner(connection: Connection, draft_id: str) -> int:
-    """The row id of the user whose draft this is. Raises NotFound."""
+    """The row id of the user who owns the draft. Raises NotFound."""
     user_id = connection.scalar(select(drafts.c.user_id).where(drafts.c.id == draft_id))
     if user_id is None:
         raise _not_there(draft_id, "draft_id")
@@ -307,7 +307,7 @@ def page(connection: Connection, user_id: int, wanted: PageQuery) -> DraftPage:
 def evidence_texts(
     connection: Connection, user_id: int, shown: Iterable[StoredDraft], characters: int
 ) -> dict[str, str]:
-    """The first characters of the documents that drafts were written from, by id, as they are now."""
+    """The first ``characters`` of the documents that drafts were written from, by id, as the documents are now."""
     wanted = {document_id for draft in shown for document_id in draft.evidence}
     beginning = func.substr(documents.c.text, 1, characters)
     rows = connection.execute(
@@ -345,7 +345,7 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
 
 
 def restored_id(connection: Connection, user_id: int, draft_id: str) -> str:
-    """The id under which an import stores a draft: its id, or one made from it if another user has that here.
+    """The id under which an import stores a draft: its own, or one made from that if another user has a draft with it.
 
     Without the draft its feedback would be lost as well, and what was sent from it would count as the user's own words.
     """

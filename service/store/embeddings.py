@@ -1,4 +1,4 @@
-"""Embeddings of documents' texts and of their requests, cached by the digest of the text."""
+"""Stored embeddings of documents' texts and requests, by the digest of the text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def text_key(text: str) -> bytes:
 
 
 def of_user(connection: Connection, user_id: int, encoder: str, keys: Collection[bytes]) -> dict[bytes, Vector]:
-    """The user's embeddings by this encoder, by text key: all that are stored of ``keys``, and maybe others."""
+    """The user's embeddings by this encoder, by text key: all stored ones of ``keys``, and maybe others."""
     import numpy as np
 
     wanted = select(embeddings.c.text_digest, embeddings.c.vector).where(
@@ -47,7 +47,7 @@ def missing(connection: Connection, user_id: int, encoder: str, limit: int) -> l
 
 
 def missing_size(connection: Connection, user_id: int, encoder: str) -> tuple[int, int]:
-    """The number of such texts, and their characters, of each at most READ."""
+    """The number of texts and requests without an embedding, and their characters, of each at most READ."""
     used = _texts(user_id)
     length = func.length(used.c.text)
     each = select(used.c.digest, func.max(case((length > READ, READ), else_=length)).label("read"))
@@ -75,7 +75,7 @@ def add(connection: Connection, user_id: int, encoder: str, vectors: Mapping[byt
 
 
 def drop_unused(connection: Connection, user_id: int, keys: Collection[bytes]) -> None:
-    """Delete the embeddings under these keys, of any encoder, whose text is no longer in the history."""
+    """Delete the embeddings with these text keys, of any encoder, whose text is no longer in the history."""
     unused = set(keys) - _used(connection, user_id, keys)
     connection.execute(delete(embeddings).where(embeddings.c.user_id == user_id, embeddings.c.text_digest.in_(unused)))
 

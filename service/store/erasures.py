@@ -1,4 +1,4 @@
-"""Deletions whose traces in the database's files are still to be overwritten, a row for each until that is done."""
+"""Deletions whose traces in the database's files are still to be overwritten: a row (note) each until that is done."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ NOT_ALL_VISIBLE = text("""
 
 
 def owe(connection: Connection, user_id: int) -> None:
-    """Note, in the transaction that deletes, that the files have to be cleaned after it. Delete at once what is kept of
-    the user outside of the database; if that fails, so does the transaction."""
+    """Note, in the transaction that deletes, that the files have to be cleaned after it. Delete at once quotes of the
+    user's data outside of the database; if that fails, so does the transaction."""
     connection.execute(insert(erasures).values(requested_at=time.time()))
     forget = connection.get_execution_options().get("pearl_forget")
     if forget is not None:
@@ -40,13 +40,13 @@ def owe(connection: Connection, user_id: int) -> None:
 
 
 def newest(connection: Connection) -> int | None:
-    """The id of the newest note; None if there is none."""
+    """The id of the newest note of a deletion; None if there is none."""
     newest_id = connection.scalar(select(func.max(erasures.c.id)))
     return None if newest_id is None else int(newest_id)
 
 
 def settle(connection: Connection, up_to: int) -> None:
-    """Delete the notes up to this one: their deletions are done in the files."""
+    """Delete the notes up to the id ``up_to``: the files were cleaned of their deletions."""
     connection.execute(delete(erasures).where(erasures.c.id <= up_to))
 
 
@@ -56,5 +56,5 @@ def still_seen(connection: Connection) -> bool:
 
 
 def read_again(connection: Connection, pages: int) -> list[str]:
-    """The names of the tables of which every VACUUM on PostgreSQL reads more pages than this."""
+    """The names of the tables of which every VACUUM on PostgreSQL reads more than this number of pages."""
     return list(connection.scalars(NOT_ALL_VISIBLE, {"names": list(metadata.tables), "pages": pages}))

@@ -1,4 +1,4 @@
-"""Errors of the databases' drivers in our own words: what is wrong, where, and what to do."""
+"""Errors of the databases' drivers, translated into PEARL's own: what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from service.store.sqlite_files import disk_fails, disk_full, of_file, read_only
 LOCKED = ("55P03", "40P01", "database is locked", "database table is locked", "database schema is locked")
 SLOW = ("57014", "no answer in time")
 FULL = ("53100", "database or disk is full")
-NO_ROOM_TO_OPEN = "SQLITE_IOERR_SHMSIZE"  # the file beside it that its processes share cannot grow
+NO_ROOM_TO_OPEN = "SQLITE_IOERR_SHMSIZE"  # the shared-memory file next to the database cannot grow
 BROKEN_DISK = ("disk i/o error",)
 READ_ONLY = ("25006", "0A000")  # a statement that writes, and "BEGIN READ WRITE" on a standby
 NOT_WRITABLE = ("attempt to write a readonly",)
@@ -33,7 +33,7 @@ def standby() -> StoreError:
 
 
 def explain(error: DBAPIError, file: str | None) -> StoreError:
-    """Translate the driver's error into our words; ``file`` is SQLite's, None on PostgreSQL."""
+    """Translate a driver's error into PEARL's own; ``file`` is the SQLite database's, None on PostgreSQL."""
     sqlstate = getattr(error.orig, "sqlstate", None)
     cause = sqlstate or str(error.orig).lower()
 

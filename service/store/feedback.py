@@ -24,7 +24,7 @@ ACCEPTED, EDITED, REJECTED = "accepted", "edited", "rejected"
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """The outcome of a draft."""
+    """Feedback on a draft: its outcome and, if something was sent, the sent text as a document."""
 
     id: str
     draft_id: str
@@ -48,8 +48,8 @@ def add(
     final_text: str | None,
     variant: int | None = None,
 ) -> Feedback:
-    """Record feedback on a draft; the same feedback a second time changes nothing. ``variant`` is the index of the
-    text that was taken; without it the one nearest to ``final_text``, or the first.
+    """Record feedback on a draft; the same feedback a second time changes nothing. ``variant`` is the index of the text
+    that was taken; without it the text nearest to ``final_text``, or the first one.
 
     Raises NotFound for an unknown draft, Conflict if other feedback was given before or a document with the draft's id
     has another text than was sent.
@@ -84,7 +84,7 @@ def add(
 
 
 def sent_drafts(connection: Connection, user_id: int, document_ids: Iterable[str]) -> dict[str, Feedback]:
-    """The feedback by which these documents were sent, by document id; only for those sent from a draft."""
+    """The feedback of these documents, by document id; documents that were not sent from a draft are left out."""
     listed = feedback.c.user_id == user_id, documents_table.c.document_id.in_(list(document_ids))
     sent = map(_feedback, connection.execute(_select().where(*listed)))
     return {str(entry.document_id): entry for entry in sent}

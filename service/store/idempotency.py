@@ -22,7 +22,7 @@ class StoredResponse:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call under a key."""
+    """A call with an Idempotency-Key."""
 
     user_id: int
     key: str
@@ -32,10 +32,10 @@ class Call:
 
 
 def begin(connection: Connection, call: Call) -> StoredResponse | None:
-    """Claim the key. Return None if the call is to be carried out, with :func:`finish` in the transaction that stores
-    its result, or else the answer that it got before.
+    """Claim the call's key. Return None if the call is to be carried out, with :func:`finish` in the transaction that
+    stores its result; otherwise the answer that the call got before.
 
-    If this is called in the transaction that does the work, another call under the key waits until that ends. If the
+    If this is called in the transaction that does the work, another call with the key waits until that ends. If the
     work takes too long for that, the claim is committed first, and :func:`renew` and :func:`abandon` are used.
 
     Raises InputError if the key was used for another call, Conflict while the first call is under way, NotFound if the
@@ -68,14 +68,14 @@ def begin(connection: Connection, call: Call) -> StoredResponse | None:
 
 
 def finish(connection: Connection, call: Call, answer: StoredResponse) -> None:
-    """Store the answer. Raises Conflict if the call was taken for dead and another one has the key."""
+    """Store the answer to a call. Raises Conflict if the call was taken for dead and another one claimed the key."""
     done = connection.execute(update(idempotency).where(_claimed(call)).values(status=answer.status, body=answer.body))
     if not done.rowcount:
         raise _in_progress()
 
 
 def renew(connection: Connection, call: Call) -> None:
-    """Say that the call is still being worked on."""
+    """Renew the claim of a call that is still being carried out."""
     connection.execute(update(idempotency).where(_claimed(call)).values(created_at=steady_time()))
 
 

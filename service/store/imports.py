@@ -20,7 +20,7 @@ from service.store.user_counts import count_documents
 
 @dataclass(frozen=True, slots=True)
 class PastImport:
-    """An import of one user."""
+    """A past import, as far as it concerns one user."""
 
     id: str
     importer: str
@@ -37,7 +37,7 @@ class PastImport:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The numbers of documents of an undone import."""
+    """The outcome of undoing an import, in numbers of documents."""
 
     removed: int
     kept: int  # because their owner changed them by hand
@@ -46,7 +46,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class ImportNote:
-    """The record of a user's import, or its outcome so far."""
+    """The record of an import for one user, with the counts so far."""
 
     id: str
     user_id: int
@@ -54,7 +54,7 @@ class ImportNote:
 
 
 def record(connection: Connection, notes: Sequence[ImportNote], *, importer: str, source: str) -> None:
-    """Record imports of one source, one per user; update the counts of recorded ones."""
+    """Store the records of an import of one source, one per user; replace the counts of existing records."""
     if not notes:
         return
     upserted = upsert(connection, imports)
@@ -85,9 +85,8 @@ def list_all(connection: Connection, user_id: int) -> list[PastImport]:
 
 
 def undo(connection: Connection, user_id: int, id: str) -> Undone:
-    """Delete the documents that the import brought, except those that their owner changed by hand since, and the voices
-    that it made and nothing uses. An import that was still running when it was undone brought more, and can be undone
-    again.
+    """Delete the documents that the import brought, except those that their owner has changed by hand, and the voices
+    that it made and that nothing uses. If the import was still running and brought more, it can be undone again.
 
     Raises NotFound, also for another user's import, and Conflict if it was undone already.
     """
@@ -117,7 +116,7 @@ def _unchanged(id: str) -> ColumnElement[bool]:
 
 
 def owner(connection: Connection, id: str) -> int:
-    """The row id of the user whose import this is. Raises NotFound."""
+    """The row id of the user who owns the import. Raises NotFound."""
     user_id = connection.scalar(select(imports.c.user_id).where(imports.c.id == id))
     if user_id is None:
         raise _not_there(id)

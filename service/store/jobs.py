@@ -1,4 +1,4 @@
-"""Background work that outlives a request: at most one job of a kind per user."""
+"""The queue of background work that outlives a request: at most one job of a kind per user."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Job:
 
 
 def enqueue(connection: Connection, kind: str, user_ids: set[int]) -> None:
-    """Queue the job for these users; a running one runs again when it ends."""
+    """Queue a job of this kind for these users; one that runs already is run again afterwards."""
     rows = [
         {"user_id": user_id, "kind": kind, "state": QUEUED, "attempts": 0, "created_at": time.time()}
         for user_id in sorted(user_ids)
@@ -38,13 +38,13 @@ def enqueue(connection: Connection, kind: str, user_ids: set[int]) -> None:
 
 
 def queued(connection: Connection, kind: str, user_ids: Collection[int]) -> set[int]:
-    """Those of the users whose job waits."""
+    """The users among these whose job waits in the queue."""
     waiting = (jobs.c.kind == kind) & (jobs.c.state == QUEUED) & jobs.c.user_id.in_(user_ids)
     return set(connection.scalars(select(jobs.c.user_id).where(waiting))) if user_ids else set()
 
 
 def claim(connection: Connection, kind: str, now: float | None = None, first: Collection[int] = ()) -> Job | None:
-    """Take the oldest job that waits, or whose process stopped renewing it; None if there is none.
+    """Take the oldest job that waits, or whose process stopped renewing its lease; None if there is none.
 
     Jobs of the users ``first`` go before all others.
     """

@@ -35,7 +35,7 @@ KEY_BY_DIGEST = _KEY.where(keys.c.digest == bindparam("digest"))
 
 @dataclass(frozen=True, slots=True)
 class TokenBudget:
-    """The tokens that a key's drafts may take in a day, by UTC."""
+    """The tokens that a key's drafts may take in a day (UTC), and those that they took today."""
 
     per_day: int
     spent: int  # today, so far
@@ -52,20 +52,20 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class KeyId:
-    """A key that was shown before, by its id: the key of a session."""
+    """A key named by its id, as in a session, in place of the key itself."""
 
     id: str  # as in Identity
 
 
 @dataclass(frozen=True, slots=True)
 class UserName:
-    """A user whom an issuer's token or a trusted proxy names."""
+    """The name of a user as given by an issuer's token or a trusted proxy, in place of a key."""
 
     name: str
 
 
 class UnknownUser(AccessError):
-    """The name is of no user of this service."""
+    """No user of this service has the name."""
 
     default_code = "user_not_found"
 
@@ -133,10 +133,10 @@ def _create(connection: Connection, terms: KeyTerms, *, user_id: int | None, gra
 
 
 def identify(connection: Connection, key: str | KeyId | UserName, acting_for: str | None = None) -> Identity:
-    """Find the user this key acts as; ``acting_for`` is the user that a service key names.
+    """Find the user that the key acts as; ``acting_for`` is the user that a service key names.
 
-    Raises Unauthenticated for an unknown or expired key, UnknownUser for a name of no user, AccessError if the key may
-    not act as that user.
+    Raises Unauthenticated for an unknown or expired key, UnknownUser for a name that no user has, AccessError if the
+    key may not act as that user.
     """
     if isinstance(key, UserName) or (isinstance(key, KeyId) and key.id.startswith(SIGNED_ON)):
         user = _signed_on(connection, key)
@@ -156,7 +156,7 @@ def identify(connection: Connection, key: str | KeyId | UserName, acting_for: st
 
 
 def identify_service(connection: Connection, key: str) -> str:
-    """The id of a service key. Raises Unauthenticated for an unknown or expired key, AccessError for a user's."""
+    """The id of a service key. Raises Unauthenticated for an unknown or expired key, AccessError for a user's key."""
     row = _in_force(connection, key)
     if row.user_id is not None:
         raise AccessError("This is for the service's operator: use a key made with 'pearl keys create --service'.")
@@ -185,7 +185,7 @@ def _budget(row: Any) -> TokenBudget | None:
 
 
 def spend(connection: Connection, key_id: str, tokens: int) -> None:
-    """Add tokens to those that the key's drafts took today."""
+    """Add to the tokens that the key's drafts took today."""
     today, columns = _today(), keys.c
     spent = case((columns.spent_on == today, columns.tokens_spent + tokens), else_=tokens)
     connection.execute(update(keys).where(columns.id == key_id).values(spent_on=today, tokens_spent=spent))
@@ -239,7 +239,7 @@ def is_valid(connection: Connection, key: str) -> bool:
 
 
 def note_uses(connection: Connection, uses: Mapping[str, float]) -> None:
-    """Record when keys, by id, were last used; a later time that another process recorded stays."""
+    """Record when keys (by id) were last used; a later time recorded by another process stays."""
     for key_id, when in sorted(uses.items()):
         later = keys.c.last_used_at.is_(None) | (keys.c.last_used_at < when)
         connection.execute(update(keys).where(keys.c.id == key_id, later).values(last_used_at=when))
@@ -273,7 +273,7 @@ def revoke(connection: Connection, key_id: str) -> None:
 
 
 def withdraw(connection: Connection, key: str) -> None:
-    """Delete a key that was made but not shown."""
+    """Delete a key that was made but could not be shown."""
     connection.execute(delete(keys).where(keys.c.digest == _digest(key)))
 
 
@@ -286,7 +286,7 @@ WRITTEN_EVERY_S = 60.0  # between stored uses of a key
 
 
 class KeyUses:
-    """Uses of keys: requests call ``note``, which takes only a lock, the background ``flush``."""
+    """Collects uses of keys: requests call ``note``, which takes only a lock; ``flush`` stores the uses later."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -301,7 +301,7 @@ class KeyUses:
                 self._noted[key_id] = now
 
     def flush(self) -> None:
-        """Store the uses noted since the last time. Raises StoreError; the next call tries again."""
+        """Store the uses noted since the last call. Raises StoreError; the next call tries again."""
         with self._lock:
             due, self._noted = self._noted, {}
         if not due:

@@ -1,4 +1,4 @@
-"""Pages of a user's rows in order of time, and rows whose texts contain words."""
+"""Reading a user's rows by pages, in order of time, and searching them for words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE = 4_000_000  # characters of a page; the row that reaches them is its last
 
 @dataclass(frozen=True, slots=True)
 class PageQuery:
-    """The wanted page."""
+    """The page to read: its size, start, order, and the words to search for."""
 
     limit: int  # rows at most
     after: str | None = None  # id of the row before the page
@@ -36,7 +36,7 @@ def page_of(
     searched: Sequence[str],
 ) -> tuple[list[Row[Any]], bool]:
     """Return the page's rows, fewer than the limit if they are long, and whether more follow. The ``order`` must be
-    unique; ``searched`` are the columns whose words count.
+    unique; ``searched`` are the columns in which words are searched.
 
     Raises InputError if no row of the query has the id ``after``.
     """

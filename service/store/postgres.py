@@ -27,7 +27,7 @@ class LimitedConnection(Connection[Any]):
 
 
 def connect(timeout_s: float, *arguments: Any, **more: Any) -> LimitedConnection:
-    """Connect as psycopg does; ``timeout_s`` is the longest wait for a lock."""
+    """Connect as psycopg does; statements may take STATEMENT times the limit ``timeout_s`` of a lock, and GRACE_S."""
     made = LimitedConnection.connect(*arguments, **more)
     made.limit_s = STATEMENT * timeout_s + GRACE_S
     return made

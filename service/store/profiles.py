@@ -1,4 +1,4 @@
-"""Profiles: a person's choices on the habits found in their texts, by voice."""
+"""Profiles: a person's choices on the lines of their voice cards, by voice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OF_VOICE = select(profiles).where(*(profiles.c[name] == bindparam(name) for name
 
 @dataclass(frozen=True, slots=True)
 class LineChoice:
-    """A person's choice on one line."""
+    """A person's choice on one line of a voice card."""
 
     state: str  # one of STATES
     text: str | None = None  # in place of the line's if corrected; of a confirmed line, kept if the texts change
@@ -31,7 +31,7 @@ class LineChoice:
 
 @dataclass(frozen=True, slots=True)
 class StoredProfile:
-    """The choices on a voice's lines."""
+    """A person's choices on the lines of one voice card."""
 
     voice: str | None  # None: the whole history
     standing: bool = False  # the lines are standing instructions
@@ -44,7 +44,7 @@ class StoredProfile:
 
 
 def get(connection: Connection, user_id: int, voice: str | None) -> StoredProfile:
-    """The choices on a voice, or on the whole history; empty if nothing was chosen."""
+    """The person's choices on the card of a voice, or of the whole history; empty if nothing was chosen."""
     row = connection.execute(OF_VOICE, {"user_id": user_id, "voice": voice or ""}).first()
     return StoredProfile(voice) if row is None else _stored(row)
 
@@ -59,7 +59,7 @@ def instructed_voice(connection: Connection, user_id: int, name: str | None) -> 
 
 
 def put(connection: Connection, user_id: int, profile: StoredProfile) -> None:
-    """Store a profile in place of the earlier one of its voice. Raises NotFound if user or voice are gone."""
+    """Store a profile in place of the earlier one of its voice. Raises NotFound if the user or the voice is gone."""
     if not users.lock(connection, {user_id}):
         raise NotFound("This user was deleted.", code="user_not_found")
     if profile.voice is not None:
@@ -77,7 +77,7 @@ def put(connection: Connection, user_id: int, profile: StoredProfile) -> None:
 
 
 def remove(connection: Connection, user_id: int, voice: str | None) -> None:
-    """Delete the person's choices on a voice's lines."""
+    """Delete the person's choices on the card of a voice."""
     in_voice = profiles.c.user_id == user_id, profiles.c.voice == (voice or "")
     if connection.execute(delete(profiles).where(*in_voice)).rowcount:
         erasures.owe(connection, user_id)
@@ -108,8 +108,8 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
 
 
 def checked_choice(name: str, value: Any, with_text: tuple[str, ...] = (CORRECTED,)) -> LineChoice:
-    """Read a choice from JSON. Raises InputError for an unknown state, a correction without a text, and a text with a
-    state not in ``with_text``: in exports a confirmed line has its text, too."""
+    """Read a choice on the line ``name`` from JSON. Raises InputError for an unknown state, a correction without a
+    text, and a text with a state not in ``with_text``: in exports a confirmed line has its text, too."""
     check_id(name, param="name")
     state, text = (value.get("state"), value.get("text")) if isinstance(value, dict) else (None, None)
     if state not in STATES:

@@ -1,4 +1,4 @@
-"""The stored replies of calibrations: a file per user beside the database, used by one calibration at a time."""
+"""The replies kept for calibrations: a file per user in PEARL_HOME, used by one calibration at a time."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MAIL = "mail"  # how far the mail accounts of each user were read (service/mail/
 
 @contextmanager
 def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
-    """Open the replies of the user's calibrations. Raises InputError while another calibration of theirs runs, and for
-    a damaged file.
+    """Open the kept replies of the user's calibrations. Raises InputError while another calibration for the user runs,
+    and for a damaged file.
 
     The lock ends with its process, however that ends. If an error says that the user was deleted, the file is deleted.
     """
@@ -49,14 +49,14 @@ def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
 
 
 def forget_replies(home: Path, user_id: int | None = None) -> None:
-    """Delete the files of a deleted user, or of all: a user of another database has the same number."""
+    """Delete the files of a deleted user, or of all users: in another database a user may have the same number."""
     for folder in (FOLDER, MAIL):
         for path in (home / folder).glob("*" if user_id is None else f"{user_id}.*"):
             path.unlink(missing_ok=True)
 
 
 def empty_replies(home: Path, user_id: int) -> None:
-    """Delete the user's replies, which quote documents, and overwrite them; a calibration that runs goes on."""
+    """Delete and overwrite the user's kept replies, which quote documents; a running calibration goes on."""
     try:
         with suppress(FileNotFoundError), _opened(home, user_id) as connection:
             connection.execute("PRAGMA secure_delete = ON")

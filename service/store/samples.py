@@ -1,4 +1,4 @@
-"""The texts of a history that show its owner's manner: those that are not set apart."""
+"""The samples of a history, which show its owner's manner: the texts that are not set apart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from service.store.tables import documents as table
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The part of a history that is read, newest texts first; None: no limit."""
+    """Limits on the part of a history that is read, newest texts first; None: no limit."""
 
     texts: int | None = None
     longest: int | None = None  # characters of a text or request; the rest is cut

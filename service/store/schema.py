@@ -1,4 +1,4 @@
-"""The schema's revision: the database's, the oldest and newest known, and the upgrade to the newest."""
+"""The revision of the database's schema, the oldest and newest known ones, and the upgrade to the newest."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def current(connection: Connection) -> str | None:
 
 
 def trouble(revision: str | None) -> StoreError | None:
-    """The error for a database of this revision; None if that is the newest. With the code ``schema_missing`` it can be
-    brought up to date."""
+    """Return the error for a database of this revision; None if the revision is the newest. With the code
+    ``schema_missing`` the database can be upgraded."""
     oldest, newest = known()
     if revision == newest:
         return None
@@ -56,8 +56,8 @@ def trouble(revision: str | None) -> StoreError | None:
 
 
 def trouble_at_work(revision: str | None) -> StoreError | None:
-    """The error for a process that works on a database of this revision already. There is none if a later version has
-    upgraded it and only added to it: a migration that takes something away begins a new hundred of numbers."""
+    """Return the error for a process that already works on a database of this revision. None also if a later version
+    has upgraded it and only added to it: a migration that removes something begins a new hundred of numbers."""
     newest = known()[1]
     if revision is not None and revision > newest and revision[:-2] == newest[:-2]:
         return None
@@ -79,7 +79,7 @@ def upgrade(connection: Connection) -> None:
 
 
 def configuration() -> Config:
-    """The configuration with which alembic finds the migrations. Alembic is imported only here: it is rarely needed."""
+    """The configuration by which alembic finds the migrations. Alembic is imported only here: it is rarely needed."""
     from alembic.config import Config
 
     config = Config()

@@ -18,8 +18,8 @@ WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 class SqliteFiles:
-    """Checks before each transaction. SQLite goes on with files that it opened when they are deleted or replaced, and
-    the process ends by a signal (SIGBUS) if the index of the log, which is mapped into memory, is cut or immutable."""
+    """Checks the files before each transaction. SQLite goes on with open files that are deleted or replaced, and the
+    process ends by a signal (SIGBUS) if the index of the log, which is mapped into memory, is cut or immutable."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -30,7 +30,7 @@ class SqliteFiles:
         self._lost: Path | None = None  # a missing file; what is written now would be lost
 
     def note_opened(self) -> None:
-        """Remember which file a first connection opened."""
+        """Remember which file the first connection opened."""
         if self._opened is None:
             self._opened = _identity(self.file)
 
@@ -73,7 +73,7 @@ class SqliteFiles:
             )
 
     def check_room(self) -> None:
-        """Raise StoreError if the disk takes no data, as far as that shows without a write."""
+        """Raise StoreError if the disk takes no data, as far as that can be seen without a write."""
         self._check_folder()
         folder = self.file.resolve().parent
         if shutil.disk_usage(folder).free < LEAST_ROOM:
@@ -85,7 +85,7 @@ class SqliteFiles:
             raise disk_fails(folder, "store_read_only")
 
     def keep_room(self) -> None:
-        """Reserve disk space for deletions; on a small disk half of the free space."""
+        """Reserve disk space for deletions, RESERVE bytes or, on a small disk, half of the free space."""
         if self._opened is None or _size(self._reserve) >= LEAST_ROOM:
             return
         with suppress(OSError):  # the next sweep tries again
@@ -128,7 +128,7 @@ def _size(file: Path) -> int:
 
 
 def of_file(message: str, file: Path | str, code: str) -> StoreError:
-    """An error about a file or folder of the database; only its operator is shown the path."""
+    """Make an error about a file or folder of the database; the path is shown only to the operator."""
     public = message.format(file="the database")
     return StoreError(message.format(file=file), public=public[:1].upper() + public[1:], code=code)
 

@@ -1,5 +1,5 @@
-"""The tables. Times are Unix seconds in UTC. An empty database gets them as they are declared here; each change of
-them needs a migration in ``migrations/`` for the others."""
+"""The database's tables. Times are Unix seconds in UTC. An empty database gets the tables as declared here; for other
+databases each change needs a migration in ``migrations/``."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ erasures = Table(
 
 
 def upsert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """Return the database's own INSERT, which has ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
+    """Return the INSERT of the database, which has ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
     if connection.dialect.name == "sqlite":
         from sqlalchemy.dialects.sqlite import insert
 

@@ -1,4 +1,4 @@
-"""Copying everything of one database into another, of either kind, in one transaction."""
+"""Copying everything from one database into another, SQLite or PostgreSQL, in one transaction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS_AT_ONCE = 100  # in memory; a document may have a megabyte
 
 @dataclass(slots=True)
 class Content:
-    """The rows of a table, in whatever order they are read."""
+    """The number of rows of a table, and a digest of them in which their order does not count."""
 
     rows: int = 0
     digest: int = 0  # the sum of the rows' SHA-256
@@ -37,7 +37,7 @@ def copy_all(
     of rows of each batch. With ``replaces`` the target's rows are deleted first, in the same transaction.
 
     Both schemas must be up to date. Raises InputError if the target is not empty, StoreError if something cannot be
-    copied, or if what the target holds afterwards is not what was read.
+    copied, or if the target's rows afterwards differ from those read.
     """
     with source.read() as reading, target.write(deletes=replaces) as writing:
         if replaces:
@@ -52,8 +52,8 @@ def copy_all(
 
 
 def check_usable(target: Database, *, to_replace: bool = False) -> None:
-    """Check a target before its schema is made. Raises InputError if it holds tables of another program or, unless it
-    is ``to_replace``, rows."""
+    """Check the target of a copy before its schema is made. Raises InputError if it holds tables of another program or,
+    unless ``to_replace``, rows."""
     with target.read() as connection:
         names = set(inspect(connection).get_table_names())
         if names and VERSION_TABLE not in names:
@@ -69,7 +69,7 @@ def rows_of(database: Database) -> int:
 
 
 def check_empty(connection: Connection, among: set[str] | None = None) -> None:
-    """Check that no table, of those ``among``, has rows. Raises InputError."""
+    """Check that no table, or none ``among`` those named, has rows. Raises InputError if one has."""
     filled = [
         table.name
         for table in metadata.sorted_tables

@@ -1,4 +1,4 @@
-"""Numbers of what users have."""
+"""Counts: of everything in the store, and of what each user has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from service.store.tables import documents, drafts, jobs, keys, users, voices
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The numbers of everything in the store."""
+    """The counts of everything in the store."""
 
     users: int
     documents: int
@@ -30,7 +30,7 @@ def overview(connection: Connection) -> Overview:
 
 @dataclass(frozen=True, slots=True)
 class UserCounts:
-    """A user and the numbers of what they have."""
+    """A user, and the counts of their documents, voices, drafts and keys."""
 
     name: str
     documents: int
@@ -42,7 +42,7 @@ class UserCounts:
 
 
 def list_all(connection: Connection) -> list[UserCounts]:
-    """Every user, by name."""
+    """The counts of every user, by name."""
     return [UserCounts(*row) for row in connection.execute(_counted().order_by(users.c.name))]
 
 

@@ -1,4 +1,4 @@
-"""The users. The schema has tenants above them, of which there is one."""
+"""The users. In the schema they belong to tenants, of which there is only one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOCK = (
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A person as the store knows them: row id, and the name the outside uses."""
+    """A user as the store knows them: row id, and the name that is used outside of it."""
 
     id: int
     name: str
@@ -78,8 +78,8 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 def find_address(connection: Connection, name: str) -> User | None:
-    """The user with this mail address for a name, whatever the case of its letters, in which issuers and proxies
-    differ; None if there is none, or if the name is no address."""
+    """The user whose name is this mail address in whatever case, in which issuers and proxies differ; None if there is
+    none, or if the name is no address."""
     wanted = as_address(name)
     if "@" not in name:
         return None
@@ -89,13 +89,13 @@ def find_address(connection: Connection, name: str) -> User | None:
 
 
 def as_address(name: str) -> str:
-    """A mail address in lower case, anything else as it is. Letters beyond ASCII stay: in lower case, the addresses of
-    two people may be one."""
+    """Return a mail address in lower case, any other name unchanged, and also an address with letters beyond ASCII: in
+    lower case those of two people may be the same."""
     return name.lower() if "@" in name and name.isascii() else name
 
 
 def check_room(connection: Connection, most: int) -> None:
-    """Raise AccessError if there are this many users."""
+    """Raise AccessError if there are ``most`` users or more."""
     if (connection.scalar(select(func.count()).select_from(users)) or 0) >= most:
         raise AccessError(
             f"There are {most:,} users, the most with which a sign-on makes another; ask the operator.",
@@ -117,7 +117,7 @@ def get(connection: Connection, name: str) -> User:
 
 
 def chosen(connection: Connection, name: str | None) -> User:
-    """The named user, or the only one when no name is given. Raises NotFound; InputError when there are several."""
+    """The named user, or without a name the only user. Raises NotFound; InputError if there are several."""
     if name is not None:
         return get(connection, name)
     rows = connection.execute(select(users.c.id, users.c.name).order_by(users.c.name)).all()
@@ -139,7 +139,7 @@ def has_other(connection: Connection, name: str) -> bool:
 
 
 def keep_others_out(connection: Connection) -> None:
-    """Let no other transaction make a user until this one ends: each new one refers to the tenant's row."""
+    """Let no other transaction make a user until this transaction ends: each new user refers to the tenant's row."""
     connection.execute(select(tenants.c.id).where(tenants.c.id == tenant_id(connection)).with_for_update())
 
 
@@ -160,13 +160,13 @@ def lock(connection: Connection, user_ids: set[int]) -> set[int]:
 
 
 def history_versions(connection: Connection, user_ids: set[int]) -> dict[int, int]:
-    """The history versions of those of the users that still exist, by id."""
+    """The history versions by user id, without users that no longer exist."""
     rows = connection.execute(select(users.c.id, users.c.history_version).where(users.c.id.in_(user_ids)))
     return {row.id: row.history_version for row in rows}
 
 
 def touch_history(connection: Connection, user_ids: set[int]) -> None:
-    """Note that these users' documents changed."""
+    """Change the history versions of these users, since their documents changed."""
     connection.execute(
         update(users).where(users.c.id.in_(user_ids)).values(history_version=users.c.history_version + 1)
     )

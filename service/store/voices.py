@@ -1,4 +1,4 @@
-"""Voices: a user's named registers with their standing instructions."""
+"""Voices: a user's named registers (such as email or blog) with their standing instructions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOCAL_ONLY = select(voices.c.name).where(voices.c.user_id == bindparam("user_id"
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """A register."""
+    """A voice: a register of a user's writing, and its settings."""
 
     name: str
     instructions: str = ""
@@ -39,7 +39,7 @@ class Voice:
 
 
 def check_name(name: Any, *, param: str = "name") -> str:
-    """Check that a voice may have this name; return it. Raises InputError."""
+    """Return the name if a voice may have it. Raises InputError otherwise."""
     checked = check_id(name, param=param)
     if checked == WHOLE_HISTORY:
         raise InputError(f"'{checked}' stands for the whole history; choose another name for a voice.", param=param)
@@ -59,19 +59,19 @@ def check_instructions(text: str, *, param: str = "instructions") -> str:
 
 
 def chosen(name: str | None) -> str | None:
-    """The voice that a call names; None for the whole history, named or not."""
+    """The voice that a call names; None for the whole history, whether by its name or by no name."""
     return None if name == WHOLE_HISTORY else name
 
 
 def chosen_there(connection: Connection, user_id: int, name: str | None) -> str | None:
-    """The same for a voice that must exist. Raises InputError for an invalid name, NotFound for an unknown voice."""
+    """Return the voice as :func:`chosen` does. Raises InputError for an invalid name, NotFound for an unknown voice."""
     if (voice := chosen(name)) is not None:
         get(connection, user_id, check_id(voice, param="voice"))
     return voice
 
 
 def list_all(connection: Connection, user_id: int) -> list[Voice]:
-    """The voices by name, without the counts of their documents, which take long for a long history."""
+    """The voices by name, without the numbers of their documents, which take long to count in a long history."""
     rows = connection.execute(select(voices).where(voices.c.user_id == user_id).order_by(voices.c.name))
     return list(map(_voice, rows))
 
@@ -94,7 +94,7 @@ def local_only(connection: Connection, user_id: int) -> frozenset[str]:
 
 
 def kept_here(name: str, reader: str) -> AccessError:
-    """The refusal to show a voice's texts to ``reader``."""
+    """The error that refuses to show a local-only voice's texts to ``reader``."""
     return AccessError(
         f"The voice '{name}' is local only, and {reader}. Write with the embedded model or an endpoint on this machine "
         f"(PEARL_LLM_BASE_URL=http://127.0.0.1:PORT/v1), or allow it with `pearl voices set {quote(name)} "
@@ -105,7 +105,7 @@ def kept_here(name: str, reader: str) -> AccessError:
 
 
 def list_counted(connection: Connection, user_id: int) -> list[Voice]:
-    """The voices by name, with the counts of their documents."""
+    """The voices by name, with the numbers of their documents."""
     counts = (
         select(documents.c.voice, func.count().label("documents"))
         .where(documents.c.user_id == user_id)
@@ -116,7 +116,7 @@ def list_counted(connection: Connection, user_id: int) -> list[Voice]:
 
 
 def get(connection: Connection, user_id: int, name: str, *, param: str = "voice") -> Voice:
-    """The voice, without the count of its documents. Raises NotFound."""
+    """The voice, without the number of its documents. Raises NotFound if there is none."""
     row = connection.execute(select(voices).where(voices.c.user_id == user_id, voices.c.name == name)).first()
     if row is None and name == WHOLE_HISTORY:
         raise NotFound(
@@ -136,13 +136,13 @@ def get(connection: Connection, user_id: int, name: str, *, param: str = "voice"
 
 
 def get_counted(connection: Connection, user_id: int, name: str) -> Voice:
-    """The voice with the count of its documents. Raises NotFound."""
+    """The voice with the number of its documents. Raises NotFound if there is none."""
     voice = get(connection, user_id, name, param="name")
     return replace(voice, documents=count_documents(connection, user_id, documents.c.voice == name))
 
 
 def get_or_whole(connection: Connection, user_id: int, name: str) -> Voice:
-    """The voice with the count of its documents; WHOLE_HISTORY is all of the user's documents. Raises NotFound."""
+    """The voice with the number of its documents, WHOLE_HISTORY with that of all documents. Raises NotFound."""
     if name != WHOLE_HISTORY:
         return get_counted(connection, user_id, name)
     return Voice(WHOLE_HISTORY, documents=count_documents(connection, user_id))
@@ -164,8 +164,8 @@ def ensure(
     template: str = DEFAULT_TEMPLATE,
     import_ids: Mapping[int, str | None] = MappingProxyType({}),
 ) -> bool:
-    """Make missing voices (user row id -> names) with this template; return True if any was made. ``import_ids`` are
-    those of the imports that make them, by user."""
+    """Make missing voices (user row id -> names) with this template; return True if any was made. ``import_ids``: by
+    user, the import that makes the voices."""
     rows = [
         {
             "user_id": user_id,
@@ -194,8 +194,8 @@ def remove_unused(connection: Connection, user_id: int, import_id: str) -> None:
 
 
 def remove(connection: Connection, user_id: int, name: str) -> None:
-    """Delete the voice; its documents and drafts stay in the history, in no voice. Raises NotFound, and Conflict for
-    documents that would be local only no more."""
+    """Delete the voice; its documents and drafts stay in the history, in no voice. Raises NotFound, and Conflict for a
+    local-only voice with documents, which would be protected no more."""
     lock(connection, {user_id})  # before the voice's row: calls that add documents to the voice lock the user first
     if name in local_only(connection, user_id) and count_documents(connection, user_id, documents.c.voice == name):
         raise Conflict(

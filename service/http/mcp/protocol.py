@@ -67,7 +67,7 @@ class McpMessage(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class McpReply:
-    """The answer to a request."""
+    """The answer to a request of the Model Context Protocol."""
 
     body: dict[str, Any]
     status: int = 200  # over HTTP
@@ -75,13 +75,13 @@ class McpReply:
 
 @dataclass(frozen=True, slots=True)
 class McpPrompt:
-    """A message that a person picks in the client, with their words put in."""
+    """A prompt of the protocol: a message that a person picks in the client, filled with their words."""
 
     listed: dict[str, Any]  # its name, description and arguments
     text: Callable[..., str]  # takes the arguments by name, empty where they are not given
 
     def message(self, given: Any) -> dict[str, Any]:
-        """The prompt with these arguments. Raises _Refusal."""
+        """Fill the prompt with the arguments ``given``. Raises _Refusal for one that is missing or no text."""
         values = {}
         for argument in self.listed["arguments"]:
             value = values[argument["name"]] = given.get(argument["name"], "") if isinstance(given, dict) else ""
@@ -100,7 +100,7 @@ class McpTools:
     prompts: tuple[McpPrompt, ...] = ()
 
     def about(self) -> dict[str, Any]:
-        """Return what the server says of itself."""
+        """Return the server's instructions to the model, and its capabilities."""
         return {**ABOUT, "capabilities": {"tools": {}, **({"prompts": {}} if self.prompts else {})}}
 
 
@@ -147,7 +147,7 @@ async def reply(message: McpMessage, tools: McpTools, headers: Mapping[str, str]
 
 
 def error_message(code: int, message: str, request: McpMessage | None = None, data: Any = None) -> dict[str, Any]:
-    """The error that answers a request, or with the id null a message that could not be read."""
+    """The error message in answer to a request; its id is null if the request could not be read."""
     error = {"code": code, "message": message} | ({} if data is None else {"data": data})
     request_id = request.id if request is not None and request.is_request else None
     return {"jsonrpc": "2.0", "id": request_id, "error": error}

@@ -52,8 +52,8 @@ def wire() -> Iterator[Write]:
 
 
 async def serve(lines: AsyncGenerator[bytes | None, None], toolbox: Toolbox, write: Write) -> None:
-    """Answer each line, AT_ONCE at a time; end when all are answered, or when the reader of the answers has gone. None
-    stands for a line that was too long."""
+    """Answer the message on each line, AT_ONCE at a time; end when all are answered, or when the reader of the answers
+    has gone. None stands for a line that was too long."""
     under_way: set[asyncio.Task[None]] = set()
     free = asyncio.Semaphore(AT_ONCE)
 
@@ -111,7 +111,7 @@ async def _answer(message: McpMessage, toolbox: Toolbox, write: Write) -> None:
 
 
 async def lines_of(read: Callable[[], Awaitable[bytes]]) -> AsyncGenerator[bytes | None, None]:
-    """Yield the lines of an input that is read in pieces up to an empty one; None for each line that is too long."""
+    """Yield the lines of an input, None for each that is too long; ``read`` returns a piece, empty at the end."""
     line, skipping = b"", False
     while piece := await read():
         *ended, rest = (line + piece).split(b"\n")

@@ -32,7 +32,7 @@ NOT_JUDGED = "Whether it is true, and whether it answers what was asked, is not 
 
 
 class ExamplesIn(KnownFields):
-    """A request to find past texts for."""
+    """A request for which past texts are to be found."""
 
     request: Text = Field(
         description="The text that is to be written, in words, or the message to answer.",
@@ -54,7 +54,7 @@ class CheckIn(LikenessIn):
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools for one user."""
+    """The MCP tools for one user."""
 
     services: Services
     user: User

@@ -30,9 +30,9 @@ NOT_HERE = AccessError(
 
 
 def is_here(request: Request) -> bool:
-    """True if a browser on this machine asks, under an address of this machine, and no proxy stands between. A page of
-    another site whose name leads here, too, has its own name as the host. Where an operator's file says who users are,
-    nobody begins so."""
+    """True if a browser on this machine asks, under an address of this machine, and no proxy stands between. A site
+    whose name leads to this machine does not count: the host in its requests is its own name. Always False if the
+    operator's file (PEARL_SIGN_ON) says who users are."""
     hosts = request.headers.getlist("host")
     if not request.app.state.on_loopback or sign_on_of(request).terms is not None or len(hosts) != 1:
         return False
@@ -54,14 +54,14 @@ def check_form(request: Request) -> None:
 
 
 def is_first(services: Services) -> bool:
-    """True if there is no user yet but the sample."""
+    """True if there is no user yet other than the sample user."""
     with services.database.read() as connection:
         return not users.has_other(connection, SAMPLE)
 
 
 def begin(services: Services, name: str) -> tuple[str, str]:
-    """Make the first user; return their key and its id. Raises InputError for a name that cannot be, Conflict if there
-    is a user."""
+    """Make the first user; return their key and its id. Raises InputError for a name that cannot be used, Conflict if
+    there is a user already."""
     if check_id(name, param="name") == SAMPLE:
         raise InputError(f"'{SAMPLE}' is the invented user's name; choose another.", param="name")
     with services.database.write() as connection:

@@ -93,7 +93,7 @@ async def favicon() -> Response:
 @router.get("/page/begin")
 @router.get("/page/sign-in")
 async def to_the_form() -> Response:
-    """Lead back to the form somebody who loads the address of a failed try."""
+    """Redirect to the form from the address of a failed attempt, which somebody has loaded."""
     return RedirectResponse("../")
 
 
@@ -129,7 +129,7 @@ async def begin_here(request: Request, services: ServicesDep) -> Response:
 
 
 def to_the_page(request: Request, identity: Identity) -> Response:
-    """Begin a session. Raises StoreError."""
+    """Begin a session for the identity's key; return a redirect to the page. Raises StoreError."""
     return _begin_session(request, RedirectResponse("../", 303), identity.key_id)
 
 
@@ -165,7 +165,7 @@ async def sign_out(request: Request) -> Response:
 
 
 def signed_in(services: Services, sign_on: SignOn, key: str | KeyId | UserName) -> tuple[Identity, list[str]]:
-    """The user whose key it is, and the names of their voices."""
+    """Return the identity that a key stands for, and the names of the voices of its user."""
     identity = identify(services, sign_on, key)
     with services.database.read() as connection:
         names = [voice.name for voice in voices.list_all(connection, identity.user.id)]
@@ -195,9 +195,9 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 def sign_in_page(request: Request, error: PearlError | None = None, *, first: bool = False) -> HTMLResponse:
-    """The form to sign in, below that to begin if this is the ``first`` run.
+    """Return the page with the form to sign in, in the ``first`` run also with the form to begin.
 
-    A link on another site leads here without the cookie; the page then asks again by itself."""
+    A link on another site leads here without the cookie; the page then loads itself again."""
     elsewhere = error is None and request.headers.get("sec-fetch-site") == "cross-site"
     problem = f'<p id="problem" class="problem" role="alert">{escape(_said(error))}</p>' if error else ""
     below = "../" if request.url.path.startswith("/page/") else ""  # addresses stay right behind a proxy's prefix

@@ -24,14 +24,14 @@ MOST_SHOWN = 100_000  # characters of a document
 
 
 class Work(KnownFields):
-    """A draft's text as it is now."""
+    """A draft, and its text as it stands on the page now."""
 
     draft_id: Name
     text: MaybeEmptyText
 
 
 class RepairIn(Work):
-    """A claim to strike from it, or words of its request to put in."""
+    """A repair of a draft's text: a claim to strike out, or words of the draft's request to put in."""
 
     start: Annotated[int | None, Field(ge=0)] = None  # of the claim, in code points; None: put it in
     end: Annotated[int | None, Field(ge=0)] = None
@@ -40,7 +40,7 @@ class RepairIn(Work):
 
 @router.post("/repair")
 async def repair(services: ServicesDep, caller: Caller, body: RepairIn) -> Repair:
-    """The part of the text to replace, in code points, and by what. Raises NotFound for another's draft."""
+    """Return the part of the text to replace, in code points, and its replacement. Raises NotFound."""
     return await in_reading_thread(_repair, services, caller.user.id, body)
 
 

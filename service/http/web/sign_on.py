@@ -1,7 +1,7 @@
 """Signing in on the page at an issuer (OpenID Connect: authorization code with PKCE, state and nonce), and the metadata
 by which programs find the issuers (RFC 9728).
 
-Nothing is stored here either: a signed cookie holds the state, and nonce and verifier are signatures of it.
+Nothing is stored on the server: a signed cookie holds the state, and nonce and verifier are signatures of the state.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ async def begin(request: Request, issuer: int = 0) -> Response:
 
 
 async def back(request: Request) -> Response:
-    """Take the issuer's answer. Its address may have parameters that no specification names."""
+    """Complete a sign-on with the issuer's answer. Its address may have parameters that no specification names."""
     sign_on, sessions, given = sign_on_of(request), sessions_of(request), request.query_params
     try:
         number, _, state = (sessions.read(UNDER_WAY, request.cookies.get(UNDER_WAY, "")) or "").partition(".")
