@@ -15,18 +15,13 @@ from pearl.errors import InputError
 from pearl.text.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importing.sources.archive import Archive, open_archive
-from service.importing.sources.base import (
-    NO_TEXT,
-    NOT_MINE,
-    Items,
-    LeftOut,
-    Options,
-    SourceDocument,
-    Turns,
+from service.importing.sources.base import NO_TEXT, NOT_MINE, Item, Items, LeftOut, Options, Turns, read_each
+from service.importing.sources.json_fields import (
     check_strings,
+    list_or_empty,
     missing_field,
     object_or_empty,
-    read_each,
+    string_or_none,
 )
 from service.importing.sources.posts import Placed, Post, PostImporter, placed, without_mentions
 
@@ -60,7 +55,7 @@ class XImporter(PostImporter):
             options.identities.add(owner)
         yield from archive.each(archive.matching(*DIRECT), lambda name: self._messages(archive, name, options))
 
-    def _messages(self, archive: Archive, name: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
+    def _messages(self, archive: Archive, name: str, options: Options) -> Iterator[Item]:
         if not options.identities:
             raise InputError(
                 "there is no account.js that says who you are; give your id with --me.", code="missing_account"
@@ -86,7 +81,7 @@ class XImporter(PostImporter):
 
     def _name(self, tweet: dict[str, Any]) -> None:
         mentions = object_or_empty(tweet.get("entities")).get("user_mentions")
-        for each in mentions if isinstance(mentions, list) and len(self._people) < MOST_PEOPLE else ():
+        for each in list_or_empty(mentions) if len(self._people) < MOST_PEOPLE else ():
             if isinstance(each, dict) and isinstance(each.get("id_str"), str) and each.get("screen_name"):
                 self._people.setdefault(each["id_str"], f"@{each['screen_name']}")
 
@@ -137,7 +132,7 @@ def _post(tweet: dict[str, Any], owner: object, notes: dict[int | None, dict[str
         tweet["id_str"],
         seconds,
         (without_mentions(text) if answered else text).strip(),
-        answers if isinstance(answers, str) else None,
+        string_or_none(answers),
         f"@{answered}" if others else None,
         original=str(versions[0]) if versions else "",
         version=versions.index(tweet["id_str"]) if tweet["id_str"] in versions else 0,
@@ -148,8 +143,7 @@ def _versions(tweet: dict[str, Any]) -> list[Any]:
     """The ids of all versions of an edited post, in order."""
     info = object_or_empty(tweet.get("edit_info"))
     edit = object_or_empty(info.get("edit")).get("editControlInitial") or info.get("initial")
-    ids = object_or_empty(edit).get("editTweetIds")
-    return ids if isinstance(ids, list) else []
+    return list_or_empty(object_or_empty(edit).get("editTweetIds"))
 
 
 def _time(value: str) -> float | str:
@@ -168,16 +162,13 @@ def _second(value: Any) -> int | None:
 
 def _messages_of(
     conversation: dict[str, Any], people: Mapping[str, str], options: Options, where: str
-) -> Iterator[SourceDocument | LeftOut]:
+) -> Iterator[Item]:
     """Read a conversation, of which the newest message stands first. ``people`` are names by the account's id."""
-    name, messages = str(conversation.get("conversationId")), conversation.get("messages")
-    placed = ((where, value) for value in reversed(messages if isinstance(messages, list) else []))
-    return read_each(placed, partial(_message, name, Turns(), people, options))
+    placed = ((where, value) for value in reversed(list_or_empty(conversation.get("messages"))))
+    return read_each(placed, partial(_message, str(conversation.get("conversationId")), Turns(), people, options))
 
 
-def _message(
-    name: str, turns: Turns, people: Mapping[str, str], options: Options, value: Any, where: str
-) -> SourceDocument | LeftOut:
+def _message(name: str, turns: Turns, people: Mapping[str, str], options: Options, value: Any, where: str) -> Item:
     message = as_object(as_object(value).get("messageCreate", {}))
     if not message:  # somebody joined, left or renamed a group
         return LeftOut(where, "bot or system message")
@@ -208,7 +199,7 @@ def _with_links(text: str, entities: Any) -> str:
     """The text with the addresses that were shortened, without those of its pictures."""
     found = object_or_empty(entities)
     for kind in ("urls", "media"):
-        for link in found.get(kind) or () if isinstance(found.get(kind), list) else ():
+        for link in list_or_empty(found.get(kind)):
             if isinstance(link, dict) and isinstance(link.get("url"), str) and link["url"]:
                 address = link.get("expanded_url") or link.get("expandedUrl") or link.get("expanded")
                 of_picture = kind == "media" or not isinstance(address, str) or OF_PICTURES in address
