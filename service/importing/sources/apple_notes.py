@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 from pearl.errors import InputError
 from pearl.text.usable import parse_timestamp
 from service.importing.sources.archive import Archive, ArchiveImporter
 from service.importing.sources.base import NO_TEXT, NOT_MINE, Item, Items, LeftOut, Options
+from service.importing.sources.dates import date_in_form
 from service.importing.sources.markdown import FOLDERS, MarkdownImporter
 from service.importing.sources.notes.blocks import Block, divide
 from service.importing.sources.notes.files import MAX_FILE_BYTES
@@ -94,8 +94,7 @@ def _items(
 
 def _seconds(written: list[str], again: re.Match[str] | None) -> float:
     value = written[min(int(again[1]) if again else 0, len(written) - 1)]
-    try:
-        moment = datetime.strptime(value, WRITTEN).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        raise InputError("'Notes Details.csv' does not say when it was written.", code="no_date") from None
+    moment = date_in_form(value, WRITTEN)
+    if moment is None:
+        raise InputError("'Notes Details.csv' does not say when it was written.", code="no_date")
     return parse_timestamp(moment, param="Created On")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -26,7 +25,7 @@ from service.importing.sources.base import (
     as_request,
     read_each,
 )
-from service.importing.sources.dates import read_date
+from service.importing.sources.dates import date_in_form, read_date
 from service.importing.sources.json_fields import list_or_empty, missing_field, object_or_empty, string_or_none
 from service.importing.sources.mbox import MboxImporter
 from service.importing.sources.stamps import PLAIN
@@ -117,8 +116,5 @@ def _seconds(value: Any) -> float:
     if not isinstance(value, str):
         raise missing_field("created_date")
     text = value.translate(PLAIN)
-    try:
-        moment = datetime.strptime(text, WRITTEN).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        moment = read_date(text)
-    return parse_timestamp(moment, param="created_date")
+    moment = date_in_form(text, WRITTEN)
+    return parse_timestamp(read_date(text) if moment is None else moment, param="created_date")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime
 from functools import partial
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from pearl.text.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importing.sources.archive import Archive, open_archive
 from service.importing.sources.base import NO_TEXT, NOT_MINE, Item, Items, LeftOut, Options, Turns, read_each
+from service.importing.sources.dates import date_in_form
 from service.importing.sources.json_fields import (
     check_strings,
     list_or_empty,
@@ -27,6 +27,7 @@ from service.importing.sources.posts import Placed, Post, PostImporter, placed, 
 
 DIRECT = tuple(f"direct-message{form}.js" for form in ("", "s", "s-part*", "-group", "s-group", "s-group-part*"))
 OF_PICTURES = "/messages/media/"
+WRITTEN = "%a %b %d %H:%M:%S %z %Y"
 DIRECT_VOICE = "chat"  # unless --voice names one for all
 PREFIX_BYTES = 200  # of "window.YTD.tweets.part0 = "
 LONG_CHARACTERS = 200  # of a tweet whose rest may stand in note-tweet.js
@@ -61,9 +62,11 @@ class XImporter(PostImporter):
                 "there is no account.js that says who you are; give your id with --me.", code="missing_account"
             )
         for where, value in _elements(archive, name, options.advance):
-            conversation = value.get("dmConversation") if isinstance(value, dict) else value
             try:
-                yield from _messages_of(as_object(conversation), self._people, options, where)
+                conversation = as_object(value.get("dmConversation") if isinstance(value, dict) else value)
+                newest_first = list_or_empty(conversation.get("messages"))
+                item = partial(_message, str(conversation.get("conversationId")), Turns(), self._people, options)
+                yield from read_each(zip(repeat(where), reversed(newest_first)), item)
             except InputError as error:
                 yield LeftOut.because_of(error, where)
 
@@ -117,7 +120,8 @@ def _post(tweet: dict[str, Any], owner: object, notes: dict[int | None, dict[str
         raise missing_field("full_text")
     if text.startswith("RT @"):
         return LeftOut("", "shared from others")
-    seconds = parse_timestamp(_time(tweet["created_at"]), param="created_at")
+    written = date_in_form(tweet["created_at"], WRITTEN)
+    seconds = parse_timestamp(tweet["created_at"] if written is None else written, param="created_at")
     text, links = html.unescape(text), tweet.get("entities")
     note = notes.get(int(seconds)) if len(text) >= LONG_CHARACTERS else None
     core = note.get("core") if note else None
@@ -146,29 +150,14 @@ def _versions(tweet: dict[str, Any]) -> list[Any]:
     return list_or_empty(object_or_empty(edit).get("editTweetIds"))
 
 
-def _time(value: str) -> float | str:
-    """Seconds from "Wed Oct 10 20:19:24 +0000 2018"; another form as it is."""
-    try:
-        return datetime.strptime(value, "%a %b %d %H:%M:%S %z %Y").timestamp()
-    except ValueError:
-        return value
-
-
 def _second(value: Any) -> int | None:
     with suppress(InputError):
         return int(parse_timestamp(value))
     return None
 
 
-def _messages_of(
-    conversation: dict[str, Any], people: Mapping[str, str], options: Options, where: str
-) -> Iterator[Item]:
-    """Read a conversation, of which the newest message stands first. ``people`` are names by the account's id."""
-    placed = ((where, value) for value in reversed(list_or_empty(conversation.get("messages"))))
-    return read_each(placed, partial(_message, str(conversation.get("conversationId")), Turns(), people, options))
-
-
 def _message(name: str, turns: Turns, people: Mapping[str, str], options: Options, value: Any, where: str) -> Item:
+    """A message of the conversation ``name``; ``people`` are names by the account's id."""
     message = as_object(as_object(value).get("messageCreate", {}))
     if not message:  # somebody joined, left or renamed a group
         return LeftOut(where, "bot or system message")
