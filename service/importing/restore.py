@@ -19,7 +19,7 @@ from pearl.text.templates import DEFAULT_TEMPLATE, load_template
 from pearl.text.usable import check_id
 from service.importing.run import ImportSummary, run_import
 from service.importing.sources.archive import CountingReader
-from service.importing.sources.base import Importer, Items, LeftOut, Options, SourceDocument
+from service.importing.sources.base import Importer, Item, Items, LeftOut, Options, SourceDocument
 from service.store import apart, drafts, feedback, profiles, users, voices
 from service.store.database import Database
 from service.store.drafts import StoredDraft
@@ -93,7 +93,7 @@ class ExportReader:
                     for owner in owners.values():
                         _keep_here(connection, owner, voices.check_name(line.get("name")))
 
-    def _item(self, value: Any, where: str, options: Options) -> SourceDocument | LeftOut:
+    def _item(self, value: Any, where: str, options: Options) -> Item:
         if self.user is None:
             raise InputError("names no user; say whose it is with --user.", param="user_id", code="missing_user")
         try:

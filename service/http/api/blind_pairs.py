@@ -7,7 +7,7 @@ import random
 from typing import Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from pearl.errors import InputError
 from pearl.models.chat.base import Decoding
@@ -18,7 +18,7 @@ from service.drafting.drafter import DraftJob
 from service.http.api.bodies import KeyedRoute
 from service.http.api.dependencies import Caller, ServicesDep
 from service.http.api.drafts import admitted, whole
-from service.http.api.fields import KnownFields, Name
+from service.http.api.fields import KnownFields, Name, OfRecord
 from service.process.threads import in_thread
 from service.services import Services
 from service.store import feedback, voices
@@ -44,7 +44,7 @@ class BlindPairIn(KnownFields):
     )
 
 
-class BlindPairOut(BaseModel):
+class BlindPairOut(OfRecord):
     """A text of yours and a draft for the same request."""
 
     object: Literal["blind_pair"] = Field(description="Always `blind_pair`.")
@@ -73,10 +73,9 @@ async def blind_pair(request: Request, services: ServicesDep, caller: Caller, bo
     )
     events = admitted(request, services, services.drafter.draft(caller.user, job))
     draft = await whole(request, events, services.metrics)
-    return BlindPairOut(
-        object="blind_pair",
+    return BlindPairOut.of(
+        drawn,
         document=drawn.id,
-        voice=drawn.voice,
         request=job.request,
         text=drawn.text.strip(),
         draft=draft.text.strip(),

@@ -7,28 +7,26 @@ instructions. The model id names the voice; ``pearl`` stands for the whole histo
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request
-from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pearl.errors import InputError
 from pearl.records import Draft
 from pearl.text.usable import format_timestamp
-from service.drafting.drafter import Delta, Ended, Event, Finished, Retrieved
+from service.drafting.drafter import Delta
 from service.drafting.variants import MOST
 from service.http.api import openai_calls as calls
 from service.http.api.bodies import KeyedRoute
 from service.http.api.dependencies import Caller, ServicesDep
 from service.http.api.draft_form import UsageOut
-from service.http.api.drafts import whole
 from service.http.api.fields import Limit, Name
 from service.http.api.openai_fields import UNUSED, describe, passed_over
-from service.http.api.streaming import DONE, EventStream, event
-from service.process.metrics import Metrics
+from service.http.api.streaming import DONE, event, streams
 from service.store import voices
 from service.store.voices import WHOLE_HISTORY
 
@@ -44,9 +42,7 @@ class ChatMessage(BaseModel):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"] = Field(
         description="The speaker.", examples=["user"]
     )
-    content: calls.Content | None = Field(
-        None, description="The message.", examples=["Tomas asks to swap his Saturday"]
-    )
+    content: calls.Content | None = Field(None, description="The message.", examples=[calls.REQUEST])
 
     @model_validator(mode="before")
     @classmethod
@@ -86,15 +82,13 @@ class ChatIn(calls.CallIn):
         fail_fast=True,
         description="The user's last one is the request, with the earlier ones that it follows up on. Those of the "
         "`system` and the `developer` are instructions wherever they stand.",
-        examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
+        examples=[[{"role": "user", "content": calls.REQUEST}]],
         json_schema_extra=calls.HAS_A_REQUEST,
     )
     stream_options: StreamOptions | None = Field(
         None, description="Options of the stream.", examples=[{"include_usage": True}]
     )
-    max_tokens: Limit | None = Field(
-        None, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
-    )
+    max_tokens: calls.MaxTokens = None
     max_completion_tokens: Limit | None = Field(None, description="The same, under its newer name.", examples=[400])
     stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
     n: int | None = Field(
@@ -108,23 +102,19 @@ class ChatIn(calls.CallIn):
 
     def call(self) -> calls.OpenAICall:
         """Convert the body to a call. Raises InputError for what is not supported."""
-        stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
         turns = [message.turn() for message in self.messages]
-        ignored = passed_over(self.model_extra or {})
         return calls.OpenAICall(
             model=self.model,
             turns=turns,
-            messages="messages",
             most_tokens=self.max_completion_tokens or self.max_tokens,
-            limit="max_tokens",
-            temperature=self.temperature,
-            top_p=self.top_p,
+            sampling=self,
+            stream=self.stream,
             ignored=[
-                *ignored,
+                *passed_over(self.model_extra or {}),
                 *(["messages.tool_calls"] if ("tools", "") in turns else []),
                 *calls.unread("messages", [(message.role, message.content) for message in self.messages]),
             ],
-            stop=tuple(filter(None, stop)),
+            stop=self.stop,
             choices=self.n or 1,
         )
 
@@ -190,15 +180,8 @@ def _info(name: str, created: float) -> dict[str, Any]:
 CHUNK = 'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hello"}}]}\n\n'
 
 
-@router.post(
-    "/chat/completions",
-    summary="Draft through OpenAI's API",
-    response_model=dict[str, Any],
-    responses={200: {"content": {"text/event-stream": {"example": CHUNK}}}},
-)
-async def create_completion(
-    request: Request, services: ServicesDep, caller: Caller, body: ChatIn
-) -> Response | dict[str, Any]:
+@router.post("/chat/completions", summary="Draft through OpenAI's API", **streams(CHUNK))
+async def create_completion(request: Request, services: ServicesDep, caller: Caller, body: ChatIn) -> calls.Answer:
     """Run the pipeline of `POST /v1/drafts`, in OpenAI's shape.
 
     What a chat client asks on its own account (titles, tags, follow-up questions) goes to the model as it is, without
@@ -208,19 +191,17 @@ async def create_completion(
     `variants`, without their texts. In a stream the chunk with the last `finish_reason` has it; the choices come one
     after the other, and the chunk that ends one has what `pearl.variants` says of it. A stream that fails ends with an
     event that has `error`, in place of `[DONE]`."""
-    model, events = await calls.begin(request, services, caller.user, body.call())
-    if body.stream:
-        first = await anext(events)
-        with_usage = body.stream_options is not None and bool(body.stream_options.include_usage)
-        stream = _chunks(first, events, model, with_usage, services.metrics)
-        return EventStream(stream, failed=event)
-    draft = await whole(request, events, services.metrics)
-    return {
-        "id": draft.id,
-        "object": "chat.completion",
-        "created": int(time.time()),
-        "model": model,
-        "choices": [
+    return await calls.answer(request, services, caller, body.call(), partial(_Completion, body=body))
+
+
+@dataclass
+class _Completion(calls.Shape):
+    body: ChatIn
+    created: int = field(default_factory=lambda: int(time.time()))
+    index: int = 0  # of the choice that is sent
+
+    def whole(self, draft: Draft) -> dict[str, Any]:
+        choices = [
             {
                 "index": index,
                 "message": {"role": "assistant", "content": text, "refusal": None},
@@ -228,47 +209,36 @@ async def create_completion(
                 "logprobs": None,
             }
             for index, (text, finish_reason) in enumerate(_texts(draft))
-        ],
-        "usage": UsageOut.model_validate(draft.usage).model_dump(),
-        "pearl": calls.evidence_of(draft),
-    }
+        ]
+        pearl = calls.evidence_of(draft)
+        return {**self._head("chat.completion"), "choices": choices, "usage": _usage(draft), "pearl": pearl}
 
+    def opening(self) -> Iterator[bytes]:
+        yield self._chunk({"role": "assistant", "content": ""})
 
-async def _chunks(
-    first: Event, rest: AsyncGenerator[Event, None], model: str, with_usage: bool, metrics: Metrics
-) -> AsyncGenerator[bytes, None]:
-    assert isinstance(first, Retrieved)
-    head = {"id": first.draft_id, "object": "chat.completion.chunk", "created": int(time.time()), "model": model}
+    def piece(self, delta: Delta) -> Iterator[bytes]:
+        if self.ended and delta.variant > self.index:
+            variant = self.ended.variant
+            yield self._chunk({}, variant.finish_reason, pearl=calls.variant_evidence(self.index, variant))
+            self.index, self.ended = delta.variant, None
+            yield from self.opening()
+        yield self._chunk({"content": delta.text})
 
-    def chunk(delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> bytes:
-        choice = {"index": index, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
-        return event({**head, "choices": [choice], **more})
+    def closing(self, draft: Draft) -> Iterator[bytes]:
+        # a choice that failed after its beginning was sent is none of the texts
+        texts = _texts(draft)
+        finish_reason = texts[self.index][1] if self.index < len(texts) else "length"
+        yield self._chunk({}, finish_reason, pearl=calls.evidence_of(draft))
+        if self.body.stream_options and self.body.stream_options.include_usage:
+            yield event({**self._head("chat.completion.chunk"), "choices": [], "usage": _usage(draft)})
+        yield DONE
 
-    index, ended = 0, None
-    yield chunk({"role": "assistant", "content": ""})
-    async with aclosing(rest):
-        async for item in rest:
-            if isinstance(item, Delta):
-                if ended and item.variant > index:
-                    yield chunk({}, ended.variant.finish_reason, pearl=calls.variant_evidence(index, ended.variant))
-                    index, ended = item.variant, None
-                    yield chunk({"role": "assistant", "content": ""})
-                yield chunk({"content": item.text})
-            elif isinstance(item, Ended):
-                ended = item  # its end is sent with the beginning of the next, or with all evidence
-            elif isinstance(item, Finished):
-                metrics.count_draft(item.draft)
-                if item.draft.questions:
-                    yield chunk({"content": calls.content(item.draft)})
-                # a choice that failed after its beginning was sent is none of the texts
-                texts = _texts(item.draft)
-                finish_reason = texts[index][1] if index < len(texts) else "length"
-                yield chunk({}, finish_reason, pearl=calls.evidence_of(item.draft))
-                if with_usage:
-                    yield event(
-                        {**head, "choices": [], "usage": UsageOut.model_validate(item.draft.usage).model_dump()}
-                    )
-    yield DONE
+    def _chunk(self, delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> bytes:
+        choice = {"index": self.index, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
+        return event({**self._head("chat.completion.chunk"), "choices": [choice], **more})
+
+    def _head(self, kind: str) -> dict[str, Any]:
+        return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
 
 
 def _texts(draft: Draft) -> list[tuple[str, str]]:
@@ -276,3 +246,7 @@ def _texts(draft: Draft) -> list[tuple[str, str]]:
     return [(variant.text, variant.finish_reason) for variant in draft.variants] or [
         (calls.content(draft), draft.finish_reason)
     ]
+
+
+def _usage(draft: Draft) -> dict[str, int]:
+    return UsageOut.model_validate(draft.usage).model_dump()

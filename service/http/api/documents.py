@@ -23,6 +23,7 @@ from service.http.api.fields import (
     ListedEntry,
     MaybeEmptyText,
     Name,
+    OfRecord,
     Recipient,
     StoredVoice,
     Text,
@@ -274,7 +275,7 @@ def list_documents(
         return DocumentPage.of(_marked(connection, user_id, page.documents), page.has_more)
 
 
-class BulkDeletion(BaseModel):
+class BulkDeletion(OfRecord):
     """The outcome of a bulk deletion."""
 
     object: Literal["deletion"] = Field(description="Always `deletion`.")
@@ -321,9 +322,7 @@ def delete_documents(
             undone = imports.Undone(removed, kept=0)
     erased = services.forget_deleted(caller.user.id)
     response.status_code = 200 if erased else 202
-    return BulkDeletion(
-        object="deletion", deleted=undone.removed, kept=undone.kept, status="deleted" if erased else "erasing"
-    )
+    return BulkDeletion.of(undone, deleted=undone.removed, status="deleted" if erased else "erasing")
 
 
 DocumentId = Annotated[Name, Path(description="The document's id.", examples=["mail-2041"])]

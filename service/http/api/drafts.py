@@ -26,7 +26,7 @@ from service.http.api.dependencies import Caller, ServicesDep, admission_of
 from service.http.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, RetrievalOut, VariantOut
 from service.http.api.fields import EntryPage, KnownFields, Length, MaybeEmptyText, Name, Recipient, Text
 from service.http.api.idempotency import IdempotencyKey, Store, once_long
-from service.http.api.streaming import EventStream, event, while_connected
+from service.http.api.streaming import EventStream, event, streams, while_connected
 from service.process.metrics import Metrics
 from service.process.model_watch import Spending, counted
 from service.process.rate_limits import RateLimited
@@ -175,12 +175,10 @@ class DraftIn(DraftOrder):
         return replace(super().job(longest), candidates=self.candidates)
 
 
-@router.post(
-    "",
-    summary="Draft a text in your manner",
-    response_model=DraftOut,
-    responses={200: {"content": {"text/event-stream": {"example": 'event: delta\ndata: {"text":"Hello"}\n\n'}}}},
-)
+DELTA = 'event: delta\ndata: {"text":"Hello"}\n\n'
+
+
+@router.post("", summary="Draft a text in your manner", **streams(DELTA, model=DraftOut))
 async def create_draft(
     request: Request, services: ServicesDep, caller: Caller, body: DraftIn, idempotency_key: IdempotencyKey = None
 ) -> Response | DraftOut:

@@ -119,13 +119,9 @@ def _meant(request: Request) -> str:
     """Name the route that is probably meant, or else those most like it."""
     path = request.scope["path"]
     if below := _routes_at(request, f"/v1{path}"):
-        return f"it is {_shortest(below)}, and a client's base URL ends in /v1"
+        return f"it is {min(route.path.replace(':path', '') for route in below)}, and a client's base URL ends in /v1"
     alike = get_close_matches(f"{request.method} {path[:200]}", request.app.state.routes)
     return f"the nearest are {', '.join(alike)}" if alike else "GET / lists all routes"
-
-
-def _shortest(routes: list[Route]) -> str:
-    return min(route.path.replace(":path", "") for route in routes)
 
 
 def _allowed(request: Request) -> str:

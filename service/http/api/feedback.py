@@ -7,7 +7,7 @@ from typing import Literal
 import orjson
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from sqlalchemy import Connection
 
 from pearl.style.manner.edits import MOSTLY
@@ -86,7 +86,7 @@ def feedback_body(recorded: feedback.Feedback) -> dict[str, object]:
     return FeedbackOut.of(recorded).model_dump()
 
 
-class SentDraftOut(BaseModel):
+class SentDraftOut(OfRecord):
     """The draft that a document was sent from, and what it makes of the document."""
 
     draft_id: str = Field(description="The draft's id.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
@@ -105,9 +105,4 @@ def sent_draft_out(sent: Feedback | None) -> SentDraftOut | None:
     """The form of a sent document's feedback; None for a document that was never a draft."""
     if sent is None or sent.edit is None:
         return None
-    return SentDraftOut(
-        draft_id=sent.draft_id,
-        machine_share=sent.machine_share,
-        mine=sent.mark.mine,
-        sample=sent.mark.reason is None,
-    )
+    return SentDraftOut.of(sent, mine=sent.mark.mine, sample=sent.mark.reason is None)

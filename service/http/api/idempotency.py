@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import anyio
 from fastapi import Header, Request
@@ -31,6 +31,7 @@ KEPT_S = 86_400.0  # how long an answer is kept
 RENEWED_S = 5.0  # between renewals of a long call's claim
 ABANDONED_S = 20.0  # a long call whose process died, and so no longer renews its claim, frees its key after this
 
+T = TypeVar("T")
 Store = Callable[[Connection, StoredResponse], None]
 
 IdempotencyKey = Annotated[
@@ -80,15 +81,17 @@ async def once_long(
     (run in a thread) makes the full answer from the stored one. Raises Conflict while the first call is under way.
     """
     call = await _call(services, caller, request, key)
-    before = await in_writing_thread(_claim, services, call)
+    await in_writing_thread(_written, services, idempotency.redate, call)
+    before = await in_writing_thread(_written, services, idempotency.begin, call)
     if before is not None:
         return _response(await in_thread(restored, before), replayed=True)
     renewing = asyncio.create_task(_renew(services, call))
     try:
         return _response(await work(lambda connection, answer: idempotency.finish(connection, call, answer)))
     except BaseException:
-        with anyio.CancelScope(shield=True):  # also if the client left: free the key
-            await in_writing_thread(_abandon, services, call)
+        # free the key, also if the client left; else the claim lapses
+        with anyio.CancelScope(shield=True), suppress(StoreError):
+            await in_writing_thread(_written, services, idempotency.abandon, call)
         raise
     finally:
         renewing.cancel()
@@ -101,28 +104,16 @@ async def _call(services: Services, caller: Identity, request: Request, key: str
     return Call(caller.user.id, key, fingerprint, KEPT_S, ABANDONED_S)
 
 
-def _claim(services: Services, call: Call) -> StoredResponse | None:
+def _written(services: Services, change: Callable[[Connection, Call], T], call: Call) -> T:
     with services.database.write() as connection:
-        idempotency.redate(connection, call)
-    with services.database.write() as connection:
-        return idempotency.begin(connection, call)
+        return change(connection, call)
 
 
 async def _renew(services: Services, call: Call) -> None:
     while True:
         await asyncio.sleep(RENEWED_S)
         with suppress(StoreError):  # the next time may do
-            await in_writing_thread(_renew_once, services, call)
-
-
-def _renew_once(services: Services, call: Call) -> None:
-    with services.database.write() as connection:
-        idempotency.renew(connection, call)
-
-
-def _abandon(services: Services, call: Call) -> None:
-    with suppress(StoreError), services.database.write() as connection:  # else the claim lapses
-        idempotency.abandon(connection, call)
+            await in_writing_thread(_written, services, idempotency.renew, call)
 
 
 def _response(answer: StoredResponse, *, replayed: bool = False) -> Response:

@@ -22,7 +22,6 @@ from service.http.api.dependencies import Caller, ServicesDep
 from service.http.api.draft_form import check_listed
 from service.http.api.fields import Name, OfRecord, StoredVoice
 from service.http.api.streaming import ClientLeft, EventStream, event, while_connected
-from service.importing.run import ImportSummary
 from service.importing.sources.base import Importer, Options
 from service.importing.upload import OneUsers, Uploads, chosen, guess, import_file, importers, without
 from service.process.temporary import temporary_folder, temporary_full
@@ -291,15 +290,12 @@ def _kind(importer: Importer) -> ImporterOut:
 
 
 def _import(database: Database, importer: OneUsers, source: Path, options: Options) -> ImportOut:
-    return _outcome(*import_file(database, importer, source, options, check_listed), importer.name, source)
-
-
-def _outcome(summary: ImportSummary, restored: list[str], kind: str, source: Path) -> ImportOut:
+    summary, restored = import_file(database, importer, source, options, check_listed)
     shown = partial(without, source.parent)
     return ImportOut.of(
         summary,
         id=next(iter(summary.import_ids.values()), None),
-        kind=kind,
+        kind=importer.name,
         source=source.name,
         errors=[
             ProblemOut(where=shown(problem.where), message=shown(problem.message), field=problem.field)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from pearl.records import Draft
 from pearl.text.usable import check_characters
-from service.drafting.drafter import Retrieved
+from service.drafting.drafter import Delta
 from service.http.api import openai_calls as calls
 from service.http.api.bodies import KeyedRoute
 from service.http.api.dependencies import Caller, ServicesDep
-from service.http.api.drafts import whole
-from service.http.api.fields import Limit
 from service.http.api.openai_fields import UNUSED, describe, passed_over, unsupported
-from service.http.api.streaming import EventStream, event
+from service.http.api.streaming import event, streams
 
 router = APIRouter(prefix="/v1", tags=["Anthropic-compatible"], route_class=KeyedRoute)
 
@@ -48,7 +45,7 @@ class TurnIn(BaseModel):
     """A message of the conversation. Calls of tools, their results and a model's thoughts are passed over."""
 
     role: Literal["user", "assistant", "system"] = Field(description="The speaker.", examples=["user"])
-    content: calls.Content = Field(description="The message.", examples=["Tomas asks to swap his Saturday"])
+    content: calls.Content = Field(description="The message.", examples=[calls.REQUEST])
 
     def turn(self) -> tuple[calls.Speaker, str]:
         of_tools = not isinstance(self.content, str) and any(part.type.startswith("tool_") for part in self.content)
@@ -62,19 +59,15 @@ class MessagesIn(calls.CallIn):
 
     model_config = ConfigDict(json_schema_extra=describe(FIELDS))
 
-    system: System | None = Field(
-        None, description="Instructions; they outrank the learned style.", examples=["At most five lines."]
-    )
+    system: Annotated[System | None, calls.INSTRUCTIONS] = None
     messages: list[TurnIn] = Field(
         min_length=1,
         fail_fast=True,
         description="The user's last one is the request, with the earlier ones that it follows up on.",
-        examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
+        examples=[[{"role": "user", "content": calls.REQUEST}]],
         json_schema_extra=calls.HAS_A_REQUEST,
     )
-    max_tokens: Limit | None = Field(
-        None, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
-    )
+    max_tokens: calls.MaxTokens = None
     stop_sequences: list[str] | None = Field(
         None, max_length=calls.MOST_STOPS, description="Texts that end the answer.", examples=[["\n\n\n"]]
     )
@@ -94,49 +87,30 @@ class MessagesIn(calls.CallIn):
         return calls.OpenAICall(
             model=self.model,
             turns=turns,
-            messages="messages",
             most_tokens=self.max_tokens,
-            limit="max_tokens",
-            temperature=self.temperature,
-            top_p=self.top_p,
+            sampling=self,
+            stream=self.stream,
             ignored=[
                 *passed_over(fields, ("output_format", "output_config.format"), ("thinking", "top_k")),
                 *(["messages.tool_use"] if ("tools", "") in turns else []),
                 *calls.unread("messages", [(message.role, message.content) for message in self.messages]),
             ],
-            stop=tuple(filter(None, self.stop_sequences or ())),
+            stop=self.stop_sequences,
         )
 
 
+NOT_STOPPED = {"stop_reason": None, "stop_sequence": None}
+NO_USAGE = {"input_tokens": 0, "output_tokens": 0}
 DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","delta":{"type":"text_delta","text":"Hi"}}\n\n'
 
 
-@router.post(
-    "/messages",
-    summary="Draft through Anthropic's API",
-    response_model=dict[str, Any],
-    responses={200: {"content": {"text/event-stream": {"example": DELTA}}}},
-)
-async def create_message(
-    request: Request, services: ServicesDep, caller: Caller, body: MessagesIn
-) -> Response | dict[str, Any]:
+@router.post("/messages", summary="Draft through Anthropic's API", **streams(DELTA))
+async def create_message(request: Request, services: ServicesDep, caller: Caller, body: MessagesIn) -> calls.Answer:
     """Run the pipeline of `POST /v1/chat/completions`, in Anthropic's shape.
 
     A stream has Anthropic's events, from `message_start` to `message_stop`; `message_delta` has `pearl`. One that fails
     ends with `error`."""
-    model, events = await calls.begin(request, services, caller.user, body.call())
-    if body.stream:
-        first = await anext(events)
-        assert isinstance(first, Retrieved)
-        head = _message(first.draft_id, model, [], None, 0, 0)
-        return EventStream(
-            _events(head, calls.pieces(events, services.metrics)),
-            failed=lambda error: event({"type": "error", **error}, "error"),
-        )
-    draft = await whole(request, events, services.metrics)
-    return _message(
-        draft.id, model, [{"type": "text", "text": calls.content(draft)}], _stop_reason(draft), *_tokens(draft)
-    ) | {"pearl": calls.evidence_of(draft)}
+    return await calls.answer(request, services, caller, body.call(), _Message)
 
 
 @router.post("/messages/count_tokens", summary="Count tokens as Anthropic's API does")
@@ -149,39 +123,40 @@ def count_tokens(services: ServicesDep, caller: Caller, body: MessagesIn) -> dic
     return {"input_tokens": services.drafter.model.count_tokens("\n".join(texts))}
 
 
-def _message(
-    id: str, model: str, blocks: list[dict[str, str]], stop_reason: str | None, read: int, written: int
-) -> dict[str, Any]:
-    usage = {"input_tokens": read, "output_tokens": written}
-    head = {"id": id, "type": "message", "role": "assistant", "model": model}
-    return {**head, "content": blocks, "stop_reason": stop_reason, "stop_sequence": None, "usage": usage}
+@dataclass
+class _Message(calls.Shape):
+    def whole(self, draft: Draft) -> dict[str, Any]:
+        block = {"type": "text", "text": calls.content(draft)}
+        return self._message([block], _stop(draft), _usage(draft)) | {"pearl": calls.evidence_of(draft)}
+
+    def opening(self) -> Iterator[bytes]:
+        yield _event("message_start", message=self._message([], NOT_STOPPED, NO_USAGE))
+        yield _event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+
+    def piece(self, delta: Delta) -> Iterator[bytes]:
+        yield _event("content_block_delta", index=0, delta={"type": "text_delta", "text": delta.text})
+
+    def closing(self, draft: Draft) -> Iterator[bytes]:
+        yield _event("content_block_stop", index=0)
+        yield _event("message_delta", delta=_stop(draft), usage=_usage(draft), pearl=calls.evidence_of(draft))
+        yield _event("message_stop")
+
+    def failed(self, error: dict[str, Any]) -> bytes:
+        return _event("error", **error)
+
+    def _message(self, blocks: list[dict[str, str]], stop: dict[str, Any], usage: dict[str, int]) -> dict[str, Any]:
+        head = {"id": self.id, "type": "message", "role": "assistant", "model": self.model}
+        return {**head, "content": blocks, **stop, "usage": usage}
 
 
-def _stop_reason(draft: Draft) -> str:
-    return "max_tokens" if draft.finish_reason == "length" else "end_turn"
+def _event(kind: str, **fields: Any) -> bytes:
+    return event({"type": kind, **fields}, kind)
 
 
-def _tokens(draft: Draft) -> tuple[int, int]:
-    return draft.usage.prompt_tokens, draft.usage.completion_tokens
+def _stop(draft: Draft) -> dict[str, Any]:
+    reason = "max_tokens" if draft.finish_reason == "length" else "end_turn"
+    return {"stop_reason": reason, "stop_sequence": None}
 
 
-async def _events(head: dict[str, Any], text: AsyncGenerator[str | Draft, None]) -> AsyncGenerator[bytes, None]:
-    def of(kind: str, **fields: Any) -> bytes:
-        return event({"type": kind, **fields}, kind)
-
-    yield of("message_start", message=head)
-    yield of("content_block_start", index=0, content_block={"type": "text", "text": ""})
-    async with aclosing(text):
-        async for item in text:
-            if isinstance(item, str):
-                yield of("content_block_delta", index=0, delta={"type": "text_delta", "text": item})
-            else:
-                yield of("content_block_stop", index=0)
-                read, written = _tokens(item)
-                yield of(
-                    "message_delta",
-                    delta={"stop_reason": _stop_reason(item), "stop_sequence": None},
-                    usage={"input_tokens": read, "output_tokens": written},
-                    pearl=calls.evidence_of(item),
-                )
-                yield of("message_stop")
+def _usage(draft: Draft) -> dict[str, int]:
+    return {"input_tokens": draft.usage.prompt_tokens, "output_tokens": draft.usage.completion_tokens}

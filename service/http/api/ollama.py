@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from time import time
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from pearl.records import Draft
 from pearl.text.usable import format_timestamp
+from service.drafting.drafter import Delta
 from service.http.api import openai_calls as calls
 from service.http.api.bodies import KeyedRoute
 from service.http.api.chat_completions import list_models
 from service.http.api.dependencies import Caller, ServicesDep
-from service.http.api.drafts import whole
 from service.http.api.fields import Limit
 from service.http.api.openai_fields import UNUSED, describe, passed_over, unreadable_part, unsupported
-from service.http.api.streaming import LINES, EventStream, line
+from service.http.api.streaming import LINES, line, streams
 from service.process.threads import in_thread
 from service.services import Services
 from service.store.keys import Identity
@@ -39,7 +39,6 @@ FIELDS = {
 }
 PASSED_OVER = ("think", "top_k", "min_p", "repeat_penalty", "template", "context", "raw")
 NOTHING: JsonDict = {"maxItems": 0}
-Said = Callable[[str], dict[str, Any]]  # a text in the field that the route has for it
 
 
 class OllamaOptions(calls.Sampling):
@@ -55,9 +54,7 @@ class MessageIn(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     role: Literal["system", "user", "assistant", "tool"] = Field(description="The speaker.", examples=["user"])
-    content: calls.Written | None = Field(
-        None, description="The message.", examples=["Tomas asks to swap his Saturday"]
-    )
+    content: calls.Written | None = Field(None, description="The message.", examples=[calls.REQUEST])
     images: list[Any] | None = Field(
         None,
         description="Refused in the request, passed over in what was answered before.",
@@ -93,10 +90,10 @@ class OllamaIn(BaseModel):
             messages=messages,
             most_tokens=options.num_predict,
             limit="options.num_predict",
-            temperature=options.temperature,
-            top_p=options.top_p,
+            sampling=options,
+            stream=self.stream is not False,
             ignored=[*passed_over(fields, ("format",), PASSED_OVER), *ignored],
-            stop=tuple(filter(None, [options.stop] if isinstance(options.stop, str) else options.stop or ())),
+            stop=options.stop,
         )
 
 
@@ -107,7 +104,7 @@ class OllamaChatIn(OllamaIn):
         [],
         description="The user's last one is the request, with the earlier ones that it follows up on; those of the "
         "`system` are instructions. If there are none, nothing is written: clients load a model in this way.",
-        examples=[[{"role": "user", "content": "Tomas asks to swap his Saturday"}]],
+        examples=[[{"role": "user", "content": calls.REQUEST}]],
         json_schema_extra={"anyOf": [calls.HAS_A_REQUEST, NOTHING]},
     )
 
@@ -124,6 +121,14 @@ class OllamaChatIn(OllamaIn):
         ]
         return self._call("messages", turns, ignored)
 
+    def loads(self) -> bool:
+        """True where nothing is to be written."""
+        return not self.messages
+
+    def said(self, text: str) -> dict[str, Any]:
+        """A text in the field that the answer has for it."""
+        return {"message": {"role": "assistant", "content": text}}
+
 
 class OllamaGenerateIn(OllamaIn):
     __doc__ = OllamaIn.__doc__
@@ -131,11 +136,9 @@ class OllamaGenerateIn(OllamaIn):
     prompt: calls.Written | None = Field(
         None,
         description="The request. Without one nothing is written: clients load a model in this way.",
-        examples=["Tomas asks to swap his Saturday"],
+        examples=[calls.REQUEST],
     )
-    system: calls.Written | None = Field(
-        None, description="Instructions; they outrank the learned style.", examples=["At most five lines."]
-    )
+    system: Annotated[calls.Written | None, calls.INSTRUCTIONS] = None
     images: list[Any] | None = Field(None, description="Refused.", examples=[None], json_schema_extra=NOTHING)
     suffix: str | None = Field(
         None, description="Refused: a draft is a whole text.", examples=[None], json_schema_extra={"maxLength": 0}
@@ -150,98 +153,82 @@ class OllamaGenerateIn(OllamaIn):
         turns: list[tuple[calls.Speaker, str]] = [("system", self.system or ""), ("user", self.prompt or "")]
         return self._call("prompt", turns, [])
 
+    def loads(self) -> bool:
+        """True where nothing is to be written."""
+        return not self.prompt
+
+    def said(self, text: str) -> dict[str, Any]:
+        """A text in the field that the answer has for it."""
+        return {"response": text}
+
 
 LINE = '{"model":"email:latest","message":{"role":"assistant","content":"Hello"},"done":false}\n'
+OLDER_LINE = '{"model":"email:latest","response":"Hello","done":false}\n'
 
 
-@router.post(
-    "/chat",
-    summary="Draft through Ollama's API",
-    response_model=dict[str, Any],
-    responses={200: {"content": {LINES: {"example": LINE}}}},
-)
-async def create_chat(
-    request: Request, services: ServicesDep, caller: Caller, body: OllamaChatIn
-) -> Response | dict[str, Any]:
+@router.post("/chat", summary="Draft through Ollama's API", **streams(LINE, LINES))
+async def create_chat(request: Request, services: ServicesDep, caller: Caller, body: OllamaChatIn) -> calls.Answer:
     """Run the pipeline of `POST /v1/chat/completions`, in Ollama's shape. A stream that fails ends with a line that has
     the message in `error`."""
-    return await _answer(request, services, caller, body, _message, loads=not body.messages)
+    return await _answer(request, services, caller, body)
 
 
-@router.post(
-    "/generate",
-    summary="Draft through Ollama's older API",
-    response_model=dict[str, Any],
-    responses={200: {"content": {LINES: {"example": '{"model":"email:latest","response":"Hello","done":false}\n'}}}},
-)
-async def create_text(
-    request: Request, services: ServicesDep, caller: Caller, body: OllamaGenerateIn
-) -> Response | dict[str, Any]:
+@router.post("/generate", summary="Draft through Ollama's older API", **streams(OLDER_LINE, LINES))
+async def create_text(request: Request, services: ServicesDep, caller: Caller, body: OllamaGenerateIn) -> calls.Answer:
     """Do the same as `POST /api/chat` for one prompt, without a conversation."""
-    return await _answer(request, services, caller, body, _response, loads=not (body.prompt or body.images))
+    return await _answer(request, services, caller, body)
 
 
 async def _answer(
-    request: Request,
-    services: Services,
-    caller: Identity,
-    body: OllamaChatIn | OllamaGenerateIn,
-    said: Said,
-    *,
-    loads: bool,
-) -> Response | dict[str, Any]:
+    request: Request, services: Services, caller: Identity, body: OllamaChatIn | OllamaGenerateIn
+) -> calls.Answer:
     call = body.call()
-    if loads:
+    if body.loads():
         voice = await in_thread(calls.voice_of_model, services, caller.user.id, call.model)
-        return _line(
-            body.model or (voice.name if voice else WHOLE_HISTORY) + LATEST, said(""), done=True, done_reason="load"
+        model = body.model or (voice.name if voice else WHOLE_HISTORY) + LATEST
+        return _line(model, body.said(""), done=True, done_reason="load")
+    return await calls.answer(request, services, caller, call, partial(_Answer, body=body))
+
+
+@dataclass
+class _Answer(calls.Shape):
+    body: OllamaChatIn | OllamaGenerateIn
+    media_type = LINES
+
+    def whole(self, draft: Draft) -> dict[str, Any]:
+        return self._end(calls.content(draft), draft)
+
+    def piece(self, delta: Delta) -> Iterator[bytes]:
+        yield line(self._line(delta.text))
+
+    def closing(self, draft: Draft) -> Iterator[bytes]:
+        yield line(self._end("", draft))
+
+    def failed(self, error: dict[str, Any]) -> bytes:
+        return line({**error["error"], "error": error["error"]["message"]})  # its clients want a text in `error`
+
+    def keep_alive(self) -> bytes:
+        return line(self._line(""))
+
+    def _line(self, text: str, **more: Any) -> dict[str, Any]:
+        return _line(self.body.model or self.model + LATEST, self.body.said(text), **more)
+
+    def _end(self, text: str, draft: Draft) -> dict[str, Any]:
+        writing = sum(draft.timings.get(stage, 0.0) for stage in ("generate_ms", "revise_ms"))
+        return self._line(
+            text,
+            done=True,
+            done_reason=draft.finish_reason,
+            prompt_eval_count=draft.usage.prompt_tokens,
+            eval_count=draft.usage.completion_tokens,
+            total_duration=int(sum(draft.timings.values()) * 1e6),
+            eval_duration=int(writing * 1e6),
+            pearl={"id": draft.id, **calls.evidence_of(draft)},
         )
-    used, events = await calls.begin(request, services, caller.user, call)
-    model = body.model or used + LATEST
-    if body.stream is not False:
-        await anext(events)  # here an error in the request can still get its status
-        return EventStream(
-            _lines(model, calls.pieces(events, services.metrics), said),
-            # its clients want a text in `error`
-            failed=lambda error: line({**error["error"], "error": error["error"]["message"]}),
-            keep_alive=line(_line(model, said(""))),
-            media_type=LINES,
-        )
-    draft = await whole(request, events, services.metrics)
-    return _end(model, said(calls.content(draft)), draft)
-
-
-def _message(text: str) -> dict[str, Any]:
-    return {"message": {"role": "assistant", "content": text}}
-
-
-def _response(text: str) -> dict[str, Any]:
-    return {"response": text}
-
-
-async def _lines(model: str, text: AsyncGenerator[str | Draft, None], said: Said) -> AsyncGenerator[bytes, None]:
-    async with aclosing(text):
-        async for item in text:
-            yield line(_line(model, said(item)) if isinstance(item, str) else _end(model, said(""), item))
 
 
 def _line(model: str, said: dict[str, Any], *, done: bool = False, **more: Any) -> dict[str, Any]:
     return {"model": model, "created_at": format_timestamp(time()), **said, "done": done, **more}
-
-
-def _end(model: str, said: dict[str, Any], draft: Draft) -> dict[str, Any]:
-    writing = sum(draft.timings.get(stage, 0.0) for stage in ("generate_ms", "revise_ms"))
-    return _line(
-        model,
-        said,
-        done=True,
-        done_reason=draft.finish_reason,
-        prompt_eval_count=draft.usage.prompt_tokens,
-        eval_count=draft.usage.completion_tokens,
-        total_duration=int(sum(draft.timings.values()) * 1e6),
-        eval_duration=int(writing * 1e6),
-        pearl={"id": draft.id, **calls.evidence_of(draft)},
-    )
 
 
 @router.get("/tags", summary="List models as Ollama does: each voice is one")

@@ -1,16 +1,17 @@
-"""Turning a call in one of OpenAI's shapes into a job of the drafting pipeline; parts that their answers share."""
+"""Turning a call in one of OpenAI's shapes into a job of the drafting pipeline, and its draft into that shape."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import count
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import Request
+from fastapi.responses import Response
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
@@ -23,24 +24,31 @@ from pearl.text.answers.marks import CLOSING
 from pearl.text.recipients import addressed_by_lines
 from pearl.text.usable import MAX_TEXT_BYTES, check_characters, check_text
 from service.drafting.client_tasks import is_client_task, pass_on
-from service.drafting.drafter import Delta, DraftJob, Event, Finished
+from service.drafting.drafter import Delta, DraftJob, Ended, Event, Finished, Retrieved
 from service.drafting.turns import conversation
 from service.http.api.dependencies import add_headers
 from service.http.api.draft_form import ClaimOut, DecidedByOut, RetrievalOut, VariantOut
-from service.http.api.drafts import admitted
-from service.http.api.fields import NO_LIMIT, STORABLE, Name
+from service.http.api.drafts import admitted, whole
+from service.http.api.fields import NO_LIMIT, STORABLE, Limit, Name
 from service.http.api.openai_fields import BESIDE_TEXT, TEXT_PARTS, unreadable_part
+from service.http.api.streaming import EVENTS, KEEP_ALIVE, EventStream, event
 from service.process.metrics import Metrics
 from service.process.threads import in_thread
 from service.services import Services
 from service.store import voices
-from service.store.users import User
+from service.store.keys import Identity
 from service.store.voices import WHOLE_HISTORY
 
 MODEL = "`pearl`, or one of your voices. The name of a known model, like `gpt-4o`, stands for `pearl`; the header " + (
     "`x-pearl-model` says so. If absent, your only voice, or `pearl` if you have none or several."
 )
 ModelId = Annotated[Name | None, BeforeValidator(lambda value: value or None)]
+REQUEST = "Tomas asks to swap his Saturday"  # in examples
+INSTRUCTIONS = Field(description="Instructions; they outrank the learned style.", examples=["At most five lines."])
+MaxTokens = Annotated[
+    Limit | None,
+    Field(description="Longest draft, tokens; at most half the model's context is used.", examples=[400]),
+]
 
 
 class Sampling(BaseModel):
@@ -76,7 +84,7 @@ class Part(BaseModel):
         examples=["text"],
         json_schema_extra={"enum": [*TEXT_PARTS, *BESIDE_TEXT]},
     )
-    text: Written | None = Field(description="The text.", examples=["Tomas asks to swap his Saturday"])
+    text: Written | None = Field(description="The text.", examples=[REQUEST])
 
     @model_validator(mode="before")
     @classmethod
@@ -134,13 +142,13 @@ class OpenAICall:
 
     model: str | None
     turns: Sequence[tuple[Speaker, str]]  # oldest first; those of tools without a text
-    messages: str  # the field that has the turns
+    messages: str = "messages"  # the field that has the turns
     most_tokens: int | None  # the caller's limit for the answer; -1: none
-    limit: str  # the field that has this limit
-    temperature: float | None
-    top_p: float | None
+    limit: str = "max_tokens"  # the field that has this limit
+    sampling: Sampling
+    stream: bool | None
     ignored: Sequence[str]  # fields that were passed over
-    stop: tuple[str, ...] = ()
+    stop: str | Sequence[str] | None = None
     choices: int = 1
 
     def spoken(self) -> list[tuple[Role, str]]:
@@ -164,8 +172,9 @@ class OpenAICall:
         *earlier, (_, request) = self.spoken()
         for _, text in earlier:
             check_characters(text, param=self.messages)
-        if len(self.stop) > MOST_STOPS:
-            raise InputError(f"'stop' may have {MOST_STOPS} texts; it has {len(self.stop):,}.", param="stop")
+        stop = tuple(filter(None, [self.stop] if isinstance(self.stop, str) else self.stop or ()))
+        if len(stop) > MOST_STOPS:
+            raise InputError(f"'stop' may have {MOST_STOPS} texts; it has {len(stop):,}.", param="stop")
         system = "\n".join(text for role, text in earlier if role == "system" and text.strip())
         system, recipient, thread = addressed_by_lines(system)
         instructions, length = instructed_by_lines(system)
@@ -175,14 +184,14 @@ class OpenAICall:
             voice=voice,
             instructions=instructions,
             before=conversation([(role, text) for role, text in earlier if role != "system"]),
-            stop=self.stop,
+            stop=stop,
             variants=self.choices,
             decoding=Decoding(
                 # tools often ask for thousands; that must leave room for the request
                 max_tokens=min(limit, most_tokens),
                 # a top_p of 0 leaves the likeliest token, and many endpoints refuse it
-                temperature=0.0 if self.top_p == 0 else self.temperature or 0.0,
-                top_p=self.top_p or 1.0,
+                temperature=0.0 if self.sampling.top_p == 0 else self.sampling.temperature or 0.0,
+                top_p=self.sampling.top_p or 1.0,
                 stop=(CLOSING,),
             ),
             limit=self.limit,
@@ -192,12 +201,12 @@ class OpenAICall:
         )
 
 
-async def begin(
-    request: Request, services: Services, user: User, call: OpenAICall
+async def _begin(
+    request: Request, services: Services, caller: Identity, call: OpenAICall
 ) -> tuple[str, AsyncGenerator[Event, None]]:
     """Start the draft of a call, or the client's own task; return the model to name in the answer, and the events.
     Headers tell what was ignored."""
-    voice = await in_thread(voice_of_model, services, user.id, call.model)
+    voice = await in_thread(voice_of_model, services, caller.user.id, call.model)
     used = WHOLE_HISTORY if voice is None else voice.name
     if call.model not in (None, used):
         add_headers(request, {"x-pearl-model": used})
@@ -215,21 +224,75 @@ async def begin(
             raise voices.kept_here(voice.name, f"'{services.drafter.model.name}' runs elsewhere")
         events = pass_on(services.drafter.model, spoken, job.decoding)
     else:
-        events = services.drafter.draft(user, job)
+        events = services.drafter.draft(caller.user, job)
     return call.model or used, admitted(request, services, events)
 
 
-async def pieces(events: AsyncGenerator[Event, None], metrics: Metrics) -> AsyncGenerator[str | Draft, None]:
-    """Yield the text piece by piece, or else the questions for the user, and then the draft."""
+Answer = Response | dict[str, Any]
+
+
+@dataclass
+class Shape:
+    """How one of the APIs shows a draft: whole, or in a stream as its opening, the pieces of text and its closing."""
+
+    model: str  # to name in the answer
+    id: str  # the draft's
+    ended: Ended | None = field(default=None, init=False)  # the choice whose end is still to be told
+    media_type: ClassVar[str] = EVENTS
+
+    def whole(self, draft: Draft) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def opening(self) -> Iterable[bytes]:
+        return ()
+
+    def piece(self, delta: Delta) -> Iterable[bytes]:
+        raise NotImplementedError
+
+    def closing(self, draft: Draft) -> Iterable[bytes]:
+        raise NotImplementedError
+
+    def failed(self, error: dict[str, Any]) -> bytes:
+        return event(error)
+
+    def keep_alive(self) -> bytes:
+        return KEEP_ALIVE
+
+
+async def answer(
+    request: Request, services: Services, caller: Identity, call: OpenAICall, shape: Callable[[str, str], Shape]
+) -> Answer:
+    """Draft what a call asks for, and answer in the shape that is made for the model's name and the draft's id."""
+    model, events = await _begin(request, services, caller, call)
+    if not call.stream:
+        draft = await whole(request, events, services.metrics)
+        return shape(model, draft.id).whole(draft)
+    first = await anext(events)  # here an error in the request can still get its status
+    assert isinstance(first, Retrieved)
+    shown = shape(model, first.draft_id)
+    told = _told(shown, events, services.metrics)
+    return EventStream(told, failed=shown.failed, keep_alive=shown.keep_alive(), media_type=shown.media_type)
+
+
+async def _told(shape: Shape, events: AsyncGenerator[Event, None], metrics: Metrics) -> AsyncGenerator[bytes, None]:
     async with aclosing(events):
+        for part in shape.opening():
+            yield part
         async for item in events:
-            if isinstance(item, Delta):
-                yield item.text
-            elif isinstance(item, Finished):
-                metrics.count_draft(item.draft)
-                if item.draft.questions:
-                    yield content(item.draft)
-                yield item.draft
+            for part in _parts(shape, item, metrics):
+                yield part
+
+
+def _parts(shape: Shape, item: Event, metrics: Metrics) -> Iterator[bytes]:
+    if isinstance(item, Delta):
+        yield from shape.piece(item)
+    elif isinstance(item, Ended):
+        shape.ended = item
+    elif isinstance(item, Finished):
+        metrics.count_draft(item.draft)
+        if item.draft.questions:
+            yield from shape.piece(Delta(content(item.draft)))
+        yield from shape.closing(item.draft)
 
 
 def voice_of_model(services: Services, user_id: int, model: str | None) -> voices.Voice | None:

@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from pearl.models.chat.base import Role
 from pearl.records import Draft
-from service.drafting.drafter import Retrieved
+from service.drafting.drafter import Delta
 from service.http.api import openai_calls as calls
 from service.http.api.bodies import KeyedRoute
 from service.http.api.dependencies import Caller, ServicesDep
-from service.http.api.drafts import whole
-from service.http.api.fields import Limit, MaybeEmptyText, Text
+from service.http.api.fields import MaybeEmptyText, Text
 from service.http.api.openai_fields import STATE, TEXT_FORMAT, UNUSED, describe, passed_over, refuse_state
-from service.http.api.streaming import EventStream, event
+from service.http.api.streaming import event, streams
 from service.store.ids import new_id
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRoute)
@@ -37,7 +34,6 @@ MESSAGE = "message"
 # of a dozen tools, and more to come
 BESIDE = re.compile(r"reasoning|compaction|mcp_[a-z_]{1,40}|[a-z_]{1,40}_(?:call|output)")
 NO_MESSAGE = "Only messages can be read: PEARL calls no tools and keeps no conversation. Leave other items out."
-REQUEST = "Tomas asks to swap his Saturday"
 
 
 class InputMessage(BaseModel):
@@ -62,8 +58,17 @@ class InputMessage(BaseModel):
     )
     role: Literal["system", "developer", "user", "assistant"] = Field(description="The speaker.", examples=["user"])
     content: calls.Content | None = Field(
-        None, description="The message; one without content is passed over.", examples=[REQUEST]
+        None, description="The message; one without content is passed over.", examples=[calls.REQUEST]
     )
+
+    @property
+    def is_message(self) -> bool:
+        return self.type in (None, MESSAGE)
+
+    def turn(self) -> tuple[calls.Speaker, str]:
+        if not self.is_message:
+            return "tools", ""
+        return "system" if self.role == "developer" else self.role, calls.text_of(self.content)
 
 
 class TextOptions(BaseModel):
@@ -90,14 +95,10 @@ class ResponseIn(calls.CallIn):
     ] = Field(
         description="The request; or messages, of which the user's last one is the request, with the earlier ones that "
         "it follows up on. Those of the `system` and the `developer` are instructions wherever they stand.",
-        examples=[REQUEST],
+        examples=[calls.REQUEST],
     )
-    instructions: MaybeEmptyText | None = Field(
-        None, description="Instructions; they outrank the learned style.", examples=["At most five lines."]
-    )
-    max_output_tokens: Limit | None = Field(
-        None, description="Longest draft, tokens; at most half the model's context is used.", examples=[400]
-    )
+    instructions: Annotated[MaybeEmptyText | None, calls.INSTRUCTIONS] = None
+    max_output_tokens: calls.MaxTokens = None
     text: TextOptions | None = Field(None, description="Options of the text.", examples=[None])
     store: bool | None = Field(
         None, description="Passed over: the draft is recorded, the answer is not.", examples=[False]
@@ -107,32 +108,21 @@ class ResponseIn(calls.CallIn):
         """Convert the body to a call. Raises InputError for what is not supported."""
         fields, text = self.model_extra or {}, self.text or TextOptions.model_construct()
         refuse_state(fields)
-        turns: list[tuple[calls.Speaker, str]] = [("system", self.instructions)] if self.instructions else []
-        beside: dict[str, None] = {}
-        if isinstance(self.input, str):
-            turns.append(("user", self.input))
-        else:
-            for message in self.input:
-                if message.type not in (None, MESSAGE):
-                    beside[f"input.{message.type}"] = None
-                    turns.append(("tools", ""))
-                    continue
-                role: Role = "system" if message.role == "developer" else message.role
-                turns.append((role, calls.text_of(message.content)))
+        system: list[tuple[calls.Speaker, str]] = [("system", self.instructions)] if self.instructions else []
+        given = self.input
+        items = [InputMessage(type=MESSAGE, role="user", content=given)] if isinstance(given, str) else given
         return calls.OpenAICall(
             model=self.model,
-            turns=turns,
+            turns=[*system, *(item.turn() for item in items)],
             messages="input",
             most_tokens=self.max_output_tokens,
             limit="max_output_tokens",
-            temperature=self.temperature,
-            top_p=self.top_p,
+            sampling=self,
+            stream=self.stream,
             ignored=[
                 *passed_over({**fields, "text.format": text.format, "verbosity": text.verbosity}),
-                *beside,
-                *calls.unread(
-                    "input", [] if isinstance(self.input, str) else [(each.role, each.content) for each in self.input]
-                ),
+                *dict.fromkeys(f"input.{item.type}" for item in items if not item.is_message),
+                *calls.unread("input", [(item.role, item.content) for item in items]),
             ],
         )
 
@@ -140,109 +130,96 @@ class ResponseIn(calls.CallIn):
 DELTA = 'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":"Hello"}\n\n'
 
 
-@router.post(
-    "/responses",
-    summary="Draft through OpenAI's newer API",
-    response_model=dict[str, Any],
-    responses={200: {"content": {"text/event-stream": {"example": DELTA}}}},
-)
-async def create_response(
-    request: Request, services: ServicesDep, caller: Caller, body: ResponseIn
-) -> Response | dict[str, Any]:
+@router.post("/responses", summary="Draft through OpenAI's newer API", **streams(DELTA))
+async def create_response(request: Request, services: ServicesDep, caller: Caller, body: ResponseIn) -> calls.Answer:
     """Run the pipeline of `POST /v1/chat/completions`, in OpenAI's newer shape and without its memory: each call
     brings its conversation in `input`.
 
     A stream has OpenAI's events, from `response.created` to `response.completed` or `response.incomplete`; one that
     fails ends with `error`."""
-    model, events = await calls.begin(request, services, caller.user, body.call())
-    if body.stream:
-        first, numbered = await anext(events), partial(_numbered, count())
-        assert isinstance(first, Retrieved)
-        answer = _begun(body, model, first.draft_id)
-        return EventStream(
-            _events(answer, calls.pieces(events, services.metrics), numbered),
-            # flat, as OpenAI describes it, and in `error`, where its clients look for it
-            failed=lambda error: numbered("error", **{**error["error"], **error}),
-        )
-    draft = await whole(request, events, services.metrics)
-    return _finished(_begun(body, model, draft.id), _message(new_id("msg"), draft), draft)
+    return await calls.answer(request, services, caller, body.call(), partial(_Response, body=body))
+
+
+@dataclass
+class _Response(calls.Shape):
+    body: ResponseIn
+
+    def __post_init__(self) -> None:
+        self._item = new_id("msg")
+        self._numbers = count()
+        self._begun = {
+            "id": self.id,
+            "object": "response",
+            "created_at": int(time.time()),
+            "status": "in_progress",
+            "incomplete_details": None,
+            "error": None,
+            "model": self.model,
+            "instructions": self.body.instructions,
+            "max_output_tokens": self.body.max_output_tokens,
+            "temperature": self.body.temperature or 0.0,
+            "top_p": 1.0 if self.body.top_p is None else self.body.top_p,
+            "output": [],
+            "usage": None,
+            "tools": [],
+            "tool_choice": "none",
+            "parallel_tool_calls": False,
+            "store": False,
+            "metadata": None,
+            "pearl": None,
+        }
+
+    def whole(self, draft: Draft) -> dict[str, Any]:
+        message = self._message(draft)
+        return self._begun | {
+            "status": message["status"],
+            "incomplete_details": {"reason": "max_output_tokens"} if message["status"] == "incomplete" else None,
+            "output": [message],
+            "usage": {
+                "input_tokens": draft.usage.prompt_tokens,
+                "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+                "output_tokens": draft.usage.completion_tokens,
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": draft.usage.total_tokens,
+            },
+            "pearl": calls.evidence_of(draft),
+        }
+
+    def opening(self) -> Iterator[bytes]:
+        yield self._event("response.created", response=self._begun)
+        yield self._event("response.in_progress", response=self._begun)
+        yield self._event("response.output_item.added", output_index=0, item=self._message())
+        yield self._of_part("response.content_part.added", part=_part(""))
+
+    def piece(self, delta: Delta) -> Iterator[bytes]:
+        yield self._of_part("response.output_text.delta", delta=delta.text, logprobs=[])
+
+    def closing(self, draft: Draft) -> Iterator[bytes]:
+        message = self._message(draft)
+        (part,) = message["content"]
+        yield self._of_part("response.output_text.done", text=part["text"], logprobs=[])
+        yield self._of_part("response.content_part.done", part=part)
+        yield self._event("response.output_item.done", output_index=0, item=message)
+        yield self._event(f"response.{message['status']}", response=self.whole(draft))
+
+    def failed(self, error: dict[str, Any]) -> bytes:
+        # flat, as OpenAI describes it, and in `error`, where its clients look for it
+        return self._event("error", **{**error["error"], **error})
+
+    def _message(self, draft: Draft | None = None) -> dict[str, Any]:
+        """The one item of an answer, before its draft is there or with it."""
+        status, parts = "in_progress", []
+        if draft is not None:
+            status = "incomplete" if draft.finish_reason == "length" else "completed"
+            parts = [_part(calls.content(draft))]
+        return {"id": self._item, "type": "message", "role": "assistant", "status": status, "content": parts}
+
+    def _of_part(self, name: str, **fields: Any) -> bytes:
+        return self._event(name, output_index=0, item_id=self._item, content_index=0, **fields)
+
+    def _event(self, name: str, /, **fields: Any) -> bytes:
+        return event(fields | {"type": name, "sequence_number": next(self._numbers)}, name)
 
 
 def _part(text: str) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-
-
-def _message(id: str, draft: Draft | None = None) -> dict[str, Any]:
-    """The one item of an answer, before its draft is there or with it."""
-    status, parts = "in_progress", []
-    if draft is not None:
-        status = "incomplete" if draft.finish_reason == "length" else "completed"
-        parts = [_part(calls.content(draft))]
-    return {"id": id, "type": "message", "role": "assistant", "status": status, "content": parts}
-
-
-def _begun(body: ResponseIn, model: str, draft_id: str) -> dict[str, Any]:
-    return {
-        "id": draft_id,
-        "object": "response",
-        "created_at": int(time.time()),
-        "status": "in_progress",
-        "incomplete_details": None,
-        "error": None,
-        "model": model,
-        "instructions": body.instructions,
-        "max_output_tokens": body.max_output_tokens,
-        "temperature": body.temperature or 0.0,
-        "top_p": 1.0 if body.top_p is None else body.top_p,
-        "output": [],
-        "usage": None,
-        "tools": [],
-        "tool_choice": "none",
-        "parallel_tool_calls": False,
-        "store": False,
-        "metadata": None,
-        "pearl": None,
-    }
-
-
-def _finished(answer: dict[str, Any], message: dict[str, Any], draft: Draft) -> dict[str, Any]:
-    return answer | {
-        "status": message["status"],
-        "incomplete_details": {"reason": "max_output_tokens"} if message["status"] == "incomplete" else None,
-        "output": [message],
-        "usage": {
-            "input_tokens": draft.usage.prompt_tokens,
-            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-            "output_tokens": draft.usage.completion_tokens,
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": draft.usage.total_tokens,
-        },
-        "pearl": calls.evidence_of(draft),
-    }
-
-
-def _numbered(numbers: Iterator[int], name: str, /, **fields: Any) -> bytes:
-    return event(fields | {"type": name, "sequence_number": next(numbers)}, name)
-
-
-async def _events(
-    answer: dict[str, Any], text: AsyncGenerator[str | Draft, None], numbered: Callable[..., bytes]
-) -> AsyncGenerator[bytes, None]:
-    message = _message(new_id("msg"))
-    of_item = partial(numbered, output_index=0)
-    of_part = partial(numbered, output_index=0, item_id=message["id"], content_index=0)
-    yield numbered("response.created", response=answer)
-    yield numbered("response.in_progress", response=answer)
-    yield of_item("response.output_item.added", item=message)
-    yield of_part("response.content_part.added", part=_part(""))
-    async with aclosing(text):
-        async for item in text:
-            if isinstance(item, str):
-                yield of_part("response.output_text.delta", delta=item, logprobs=[])
-            else:
-                message = _message(message["id"], item)
-                (part,) = message["content"]
-                yield of_part("response.output_text.done", text=part["text"], logprobs=[])
-                yield of_part("response.content_part.done", part=part)
-                yield of_item("response.output_item.done", item=message)
-                yield numbered(f"response.{message['status']}", response=_finished(answer, message, item))

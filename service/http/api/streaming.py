@@ -26,6 +26,11 @@ DONE = b"data: [DONE]\n\n"
 LINE_ENDS = {mark.encode(): f"\\u{ord(mark):04x}".encode() for mark in "\x85\u2028\u2029"}
 
 
+def streams(example: str, media_type: str = EVENTS, model: Any = dict[str, Any]) -> dict[str, Any]:
+    """What a route's declaration says of an answer that is one object, or a stream such as the example."""
+    return {"response_model": model, "responses": {200: {"content": {media_type: {"example": example}}}}}
+
+
 def event(data: Any, name: str | None = None) -> bytes:
     """Encode one event with a JSON payload."""
     head = b"" if name is None else f"event: {name}\n".encode()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from pearl.errors import InputError
 from pearl.text.usable import parse_timestamp
-from service.importing.sources.archive import Archive, open_archive
-from service.importing.sources.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, SourceDocument
+from service.importing.sources.archive import Archive, ArchiveImporter
+from service.importing.sources.base import NO_TEXT, NOT_MINE, Item, Items, LeftOut, Options
+from service.importing.sources.dates import date_in_form
 from service.importing.sources.markdown import FOLDERS, MarkdownImporter
 from service.importing.sources.notes.blocks import Block, divide
 from service.importing.sources.notes.files import MAX_FILE_BYTES
@@ -24,29 +24,24 @@ AGAIN = re.compile(r"-(\d{1,4})$")  # behind the title in a file's name: another
 ATTACHMENT = "\N{OBJECT REPLACEMENT CHARACTER}"
 
 
-class AppleNotesImporter(Importer):
+class AppleNotesImporter(ArchiveImporter):
     name = "apple-notes"
     summary = "Apple Notes as privacy.apple.com sends them, a zip file or folder."
     examples = ("pearl import apple-notes 'iCloud Notes.zip' --user ann --voice notes",)
-    needs_me = False
     template = "post"
+    patterns = (NOTES,)
+    missing = (
+        "is not Apple's copy of your notes; there is no 'Notes Details.csv' with notes in it. Import notes that you "
+        "exported as Markdown with 'pearl import markdown'."
+    )
     flags: Mapping[str, str] = {FOLDERS: MarkdownImporter.flags[FOLDERS]}
 
-    def size(self, source: Path) -> int | None:
-        with open_archive(source) as archive:
-            return sum(archive.files[name] for name in archive.matching(NOTES))
+    def names(self, archive: Archive) -> list[str]:
+        return super().names(archive) if _dates(archive) else []
 
-    def read(self, source: Path, options: Options) -> Items:
-        with open_archive(source) as archive:
-            dates = _dates(archive)
-            if not dates:
-                raise InputError(
-                    f"{source}: is not Apple's copy of your notes; there is no 'Notes Details.csv' with notes in it. "
-                    "Import notes that you exported as Markdown with 'pearl import markdown'.",
-                    code="not_an_export",
-                )
-            others = {f"/{row['File Name']}".lower() for row in _rows(archive, OTHERS, "File Name")}
-            yield from archive.each(archive.matching(NOTES), lambda name: _items(archive, name, dates, others, options))
+    def items(self, archive: Archive, names: list[str], options: Options) -> Items:
+        dates, others = _dates(archive), {f"/{row['File Name']}".lower() for row in _rows(archive, OTHERS, "File Name")}
+        yield from archive.each(names, lambda name: _items(archive, name, dates, others, options))
 
 
 def _rows(archive: Archive, name: str, column: str) -> Iterator[dict[str, str]]:
@@ -66,7 +61,7 @@ def _dates(archive: Archive) -> dict[str, list[str]]:
 
 def _items(
     archive: Archive, name: str, dates: dict[str, list[str]], others: set[str], options: Options
-) -> Iterator[SourceDocument | LeftOut]:
+) -> Iterator[Item]:
     where, path = archive.where(name), PurePosixPath(name)
     with archive.open(name, options.advance) as stream:
         content = stream.read(MAX_FILE_BYTES + 1)
@@ -99,8 +94,7 @@ def _items(
 
 def _seconds(written: list[str], again: re.Match[str] | None) -> float:
     value = written[min(int(again[1]) if again else 0, len(written) - 1)]
-    try:
-        moment = datetime.strptime(value, WRITTEN).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        raise InputError("'Notes Details.csv' does not say when it was written.", code="no_date") from None
+    moment = date_in_form(value, WRITTEN)
+    if moment is None:
+        raise InputError("'Notes Details.csv' does not say when it was written.", code="no_date")
     return parse_timestamp(moment, param="Created On")

@@ -249,9 +249,8 @@ def open_zip(source: Path) -> zipfile.ZipFile:
     check_unpacked(source, sum(member.file_size for member in packed.infolist()), source.stat().st_size)
     for member in packed.infolist():  # Windows PowerShell packs folders with its own separator
         member.filename = member.filename.replace("\\", "/")
-        if member.filename.startswith("/") or ".." in member.filename.split(
-            "/"
-        ):  # nothing is unpacked; no export has it
+        # nothing is unpacked; no export has it
+        if member.filename.startswith("/") or ".." in member.filename.split("/"):
             raise InputError(
                 f"{source}: holds '{printable(member.filename)}', a path that leads out of it.", code="unsafe_path"
             )

@@ -11,18 +11,8 @@ from pearl.errors import InputError
 from pearl.text.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
 from service.importing.sources.archive import Archive, ArchiveImporter
-from service.importing.sources.base import (
-    NO_TEXT,
-    NOT_MINE,
-    Items,
-    LeftOut,
-    Options,
-    SourceDocument,
-    list_or_empty,
-    missing_field,
-    object_or_empty,
-    read_each,
-)
+from service.importing.sources.base import NO_TEXT, NOT_MINE, Item, Items, LeftOut, Options, read_each
+from service.importing.sources.json_fields import list_or_empty, missing_field, object_or_empty
 
 VOICE = "prompts"  # nobody writes to a person as to a program
 REPLACED = "replaced by an edited prompt"
@@ -32,7 +22,6 @@ HIDDEN = "is_visually_hidden_from_conversation"
 class AssistantImporter(ArchiveImporter):
     """An export of conversations; a turn's request is what the program had said before it."""
 
-    needs_me = False
     program: str  # the recipient
     patterns = ("conversations*.json",)
     missing = "there is no conversations.json in it."
@@ -41,7 +30,7 @@ class AssistantImporter(ArchiveImporter):
     def items(self, archive: Archive, names: list[str], options: Options) -> Items:
         yield from archive.each(names, lambda name: self._read_file(archive, name, options))
 
-    def _read_file(self, archive: Archive, name: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
+    def _read_file(self, archive: Archive, name: str, options: Options) -> Iterator[Item]:
         for where, value in archive.elements(name, advance=options.advance):
             try:
                 conversation = as_object(value)
@@ -50,7 +39,7 @@ class AssistantImporter(ArchiveImporter):
             except InputError as error:
                 yield LeftOut.because_of(error, where)
 
-    def _item(self, thread: str, options: Options, turn: Turn | LeftOut, where: str) -> SourceDocument | LeftOut:
+    def _item(self, thread: str, options: Options, turn: Turn | LeftOut, where: str) -> Item:
         if isinstance(turn, LeftOut):
             return LeftOut(where, turn.reason)
         id_, time, text, answered = turn
@@ -114,8 +103,7 @@ class ClaudeImporter(AssistantImporter):
             if id_ not in way:
                 yield LeftOut("", REPLACED if message.get("sender") == "human" else NOT_MINE)
                 continue
-            content = message.get("content")
-            blocks = [object_or_empty(block) for block in content] if isinstance(content, list) else []
+            blocks = map(object_or_empty, list_or_empty(message.get("content")))
             texts = [str(block.get("text") or "") for block in blocks if block.get("type") == "text"]
             text = "\n\n".join(filter(None, texts)) or str(message.get("text") or "")
             if message.get("sender") == "human":
@@ -156,5 +144,4 @@ def _written(content: dict[str, Any]) -> str:
     """The text of a message without pictures, sound and programs' calls."""
     if content.get("content_type") not in ("text", "multimodal_text"):
         return ""
-    parts = content.get("parts")
-    return "\n\n".join(part for part in parts if isinstance(part, str) and part) if isinstance(parts, list) else ""
+    return "\n\n".join(part for part in list_or_empty(content.get("parts")) if isinstance(part, str) and part)

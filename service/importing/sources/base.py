@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -50,6 +50,9 @@ class LeftOut:
     @classmethod
     def because_of(cls, error: InputError, where: str) -> LeftOut:
         return cls(where, error.code.replace("_", " "), error.message, error.param)
+
+
+Item = SourceDocument | LeftOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,11 @@ class Options:
             raise InputError("Say whose history this is with --user.", param="user", code="missing_user")
         return self.user
 
+    def check_me(self, where: str, how: str) -> None:
+        """Raise InputError unless the user's identities in ``where`` are known; ``how`` says what can be one."""
+        if not self.identities:
+            raise InputError(f"Say who in {where} is you with --me ({how}).", param="me", code="missing_me")
+
     def document(
         self,
         where: str,
@@ -147,9 +155,7 @@ def as_request(text: str | None) -> str | None:
     return text.encode(errors="replace").decode() or None
 
 
-def read_each(
-    placed: Iterable[tuple[str, Any]], read: Callable[[Any, str], SourceDocument | LeftOut]
-) -> Iterator[SourceDocument | LeftOut]:
+def read_each(placed: Iterable[tuple[str, Any]], read: Callable[[Any, str], Item]) -> Iterator[Item]:
     """Read each value, which comes with its place. An error in place of one, or of reading it, leaves it out."""
     for where, value in placed:
         try:
@@ -161,7 +167,7 @@ def read_each(
 
 
 # a generator, so that one that is given up closes its files
-Items = Generator[SourceDocument | LeftOut | Remark, None, None]
+Items = Generator[Item | Remark, None, None]
 
 
 class Importer(Protocol):
@@ -206,36 +212,6 @@ def load_importer(name: str) -> Importer:
     raise InputError(
         f"There is no importer '{name}'; there are {', '.join(importer_names())}.", code="unknown_importer"
     )
-
-
-def missing_me(where: str, how: str) -> InputError:
-    return InputError(f"Say who in {where} is you with --me ({how}).", param="me", code="missing_me")
-
-
-def missing_field(name: str) -> InputError:
-    return InputError(f"'{name}' is missing.", param=name, code="missing_field")
-
-
-def check_strings(fields: Mapping[str, Any], *names: str) -> None:
-    """Raise InputError for the first of these fields that is no string."""
-    for name in names:
-        if not isinstance(fields.get(name), str):
-            raise missing_field(name)
-
-
-def check_given(fields: Mapping[str, Any], *names: str) -> None:
-    """Raise InputError for the first of these fields that is not there, or empty."""
-    for name in names:
-        if not fields.get(name):
-            raise missing_field(name)
-
-
-def list_or_empty(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def object_or_empty(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 MOST_MESSAGES = 5  # in a row that one answer is to

@@ -13,8 +13,9 @@ from pearl.errors import InputError
 from pearl.text.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
 from service.importing.sources.archive import Archive, DiskIndex
-from service.importing.sources.base import LeftOut, Options, check_strings
+from service.importing.sources.base import LeftOut, Options
 from service.importing.sources.car import blocks, decoded
+from service.importing.sources.json_fields import check_strings, list_or_empty, object_or_empty, string_or_none
 from service.importing.sources.posts import Placed, Post, PostImporter
 
 POST = "app.bsky.feed.post"
@@ -79,8 +80,8 @@ def _record(content: bytes, address: str) -> Post | LeftOut | InputError:
     try:
         record = as_object(orjson.loads(content) if content[:1] == b"{" else decoded(content))
         check_strings(record, "text", "createdAt")
-        reply = record.get("reply")
-        answers, first = (_uri(reply.get(part)) if isinstance(reply, dict) else None for part in ("parent", "root"))
+        reply = object_or_empty(record.get("reply"))
+        answers, first = (string_or_none(object_or_empty(reply.get(part)).get("uri")) for part in ("parent", "root"))
         other = answers.removeprefix("at://").partition("/")[0] if answers else None
         return Post(
             address,
@@ -96,16 +97,11 @@ def _record(content: bytes, address: str) -> Post | LeftOut | InputError:
         return error
 
 
-def _uri(reference: Any) -> str | None:
-    uri = reference.get("uri") if isinstance(reference, dict) else None
-    return uri if isinstance(uri, str) else None
-
-
 def _with_links(text: str, facets: Any) -> str:
     """The text with its links whole, which the app shows cut; a facet counts in bytes of UTF-8."""
     data = text.encode(errors="replace")
     links = []
-    for facet in facets if isinstance(facets, list) else ():
+    for facet in list_or_empty(facets):
         with suppress(KeyError, TypeError):  # of a facet in another form
             start, end = facet["index"]["byteStart"], facet["index"]["byteEnd"]
             links += [(start, end, each["uri"].encode()) for each in facet["features"] if each["$type"] == LINK]

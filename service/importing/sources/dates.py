@@ -65,7 +65,19 @@ def read_date(value: Any, day_first: bool = True) -> float:
         raise InputError(
             f"'{text[:MAX_DATE_CHARACTERS]}' is no date that can be read.", param="date", code="invalid_timestamp"
         )
-    return parse_timestamp((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp(), param="date")
+    return parse_timestamp(_in_utc(moment).timestamp(), param="date")
+
+
+def date_in_form(text: str, form: str) -> float | None:
+    """Unix seconds from a date in a form of strptime's; without a zone it is UTC. None for a text in another form."""
+    try:
+        return _in_utc(datetime.strptime(text, form)).timestamp()
+    except ValueError:
+        return None
+
+
+def _in_utc(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def possible_orders(value: Any) -> set[bool]:

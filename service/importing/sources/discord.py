@@ -13,19 +13,8 @@ from pearl.errors import InputError
 from pearl.text.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importing.sources.archive import Archive, ArchiveImporter, DiskIndex, open_archive
-from service.importing.sources.base import (
-    NOT_MINE,
-    Items,
-    LeftOut,
-    Options,
-    SourceDocument,
-    as_request,
-    check_given,
-    list_or_empty,
-    missing_me,
-    object_or_empty,
-    read_each,
-)
+from service.importing.sources.base import NOT_MINE, Item, Items, LeftOut, Options, as_request, read_each
+from service.importing.sources.json_fields import check_given, list_or_empty, object_or_empty
 from service.importing.sources.notices import why_unsaid
 from service.importing.sources.quotes import Parts, split_quotes
 
@@ -63,15 +52,15 @@ class DiscordImporter(ArchiveImporter):
             return times * sum(archive.files[name] for name in self.names(archive))
 
     def items(self, archive: Archive, names: list[str], options: Options) -> Items:
-        is_package = bool(archive.matching(*PACKAGE_FILES))
-        yield from (_read_package if is_package else _read_exported)(archive, names, options)
+        read = _read_package if archive.matching(*PACKAGE_FILES) else _read_exported
+        yield from read(archive, names, options)
 
 
-def _read_package(archive: Archive, names: list[str], options: Options) -> Iterator[SourceDocument | LeftOut]:
+def _read_package(archive: Archive, names: list[str], options: Options) -> Iterator[Item]:
     """The package does not say what a message answered; only a quote in it does."""
     channels = _channel_names(archive)
 
-    def read(name: str) -> Iterator[SourceDocument | LeftOut]:
+    def read(name: str) -> Iterator[Item]:
         place = channels.get(PurePosixPath(name).parent.name.removeprefix("c")), None
         if name.lower().endswith(".json"):
             messages = archive.elements(name, advance=options.advance)
@@ -95,9 +84,8 @@ def _channel_names(archive: Archive) -> dict[str, str]:
     return names
 
 
-def _read_exported(archive: Archive, names: list[str], options: Options) -> Iterator[SourceDocument | LeftOut]:
-    if not options.identities:
-        raise missing_me("the export", "a name or id")
+def _read_exported(archive: Archive, names: list[str], options: Options) -> Iterator[Item]:
+    options.check_me("the export", "a name or id")
     with DiskIndex() as written:
         # twice, for a thread is a file of its own and exports may run backwards: what can be answered, then the answers
         places: dict[str, Place] = {}
@@ -110,7 +98,7 @@ def _read_exported(archive: Archive, names: list[str], options: Options) -> Iter
                     elif member == "channel" and isinstance(value, dict):
                         places[name] = _place(value)
 
-        def read(name: str) -> Iterator[SourceDocument | LeftOut]:
+        def read(name: str) -> Iterator[Item]:
             messages = archive.elements(name, "messages", options.advance)
             place = places.get(name, NOWHERE)
             return read_each(messages, partial(_exported_item, written, place, options))
@@ -133,9 +121,7 @@ def _note_text(written: DiskIndex, message: Any) -> None:
         written.put(str(message.get("id")), parts.own or parts.quoted)
 
 
-def _exported_item(
-    written: DiskIndex, place: Place, options: Options, message: Any, where: str
-) -> SourceDocument | LeftOut:
+def _exported_item(written: DiskIndex, place: Place, options: Options, message: Any, where: str) -> Item:
     fields = as_object(message)
     author = as_object(fields.get("author"))
     if author.get("isBot") or fields.get("type", "Default") not in WRITTEN_TYPES:
@@ -151,7 +137,7 @@ def _exported_item(
 
 def _item(
     names: tuple[str, str, str], answered: str | None, place: Place, options: Options, message: Any, where: str
-) -> SourceDocument | LeftOut:
+) -> Item:
     """``names`` are what the format calls the id, the time and the text."""
     fields, (id_, time, text) = as_object(message), names
     check_given(fields, id_, time)

@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import regex
 
 from pearl.errors import InputError
 from pearl.records import Document
-from service.importing.sources.base import NO_TEXT, NOT_MINE, Importer, Items, LeftOut, Options, Remark, SourceDocument
+from service.importing.sources.base import NO_TEXT, NOT_MINE, Importer, Item, Items, LeftOut, Options, Remark, read_each
 from service.importing.sources.commits.footers import (
     is_assisted,
     is_generated,
@@ -65,14 +66,11 @@ class GitImporter(Importer):
         if not options.me:
             options.identities.add(*_configured_identities(source))
         bodies = without = assisted = 0
-        for commit in _commits(source, with_paths=SUBJECTS in options.flags):
+        commits = _commits(source, with_paths=SUBJECTS in options.flags)
+        placed = ((f"{source}@{commit.hash[:12]}", commit) for commit in commits)
+        for item in read_each(placed, partial(_item, options)):
             options.advance(1)
-            where = f"{source}@{commit.hash[:12]}"
-            try:
-                item = _item(commit, options, where)
-            except InputError as error:
-                item = LeftOut.because_of(error, where)
-            bodies += isinstance(item, SourceDocument)
+            bodies += not isinstance(item, LeftOut)
             without += isinstance(item, LeftOut) and item.reason == NO_BODY
             assisted += isinstance(item, LeftOut) and item.reason == ASSISTED
             yield item
@@ -95,7 +93,7 @@ class Commit:
     paths: tuple[str, ...] = ()  # what it changed, where that was asked for
 
 
-def _item(commit: Commit, options: Options, where: str) -> SourceDocument | LeftOut:
+def _item(options: Options, commit: Commit, where: str) -> Item:
     if not options.identities.match(*commit.authors, account=commit.authors[-1]):
         return LeftOut(where, NOT_MINE)
     if len(commit.parents.split()) > 1:

@@ -15,6 +15,7 @@ from service.importing.sources.base import (
     NOT_MINE,
     SHOWN,
     Importer,
+    Item,
     Items,
     LeftOut,
     Options,
@@ -50,7 +51,7 @@ class JsonlImporter(Importer):
             yield Remark(f"Its lines name other users than {options.user}, and went to them: {', '.join(named)}.")
 
 
-def _document(options: Options, value: dict[str, Any], where: str) -> SourceDocument | LeftOut:
+def _document(options: Options, value: dict[str, Any], where: str) -> Item:
     user = value.get("user_id")
     if user is None:
         user = options.user

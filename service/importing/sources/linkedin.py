@@ -10,17 +10,7 @@ from itertools import groupby
 from pearl.errors import InputError
 from pearl.text.usable import parse_timestamp
 from service.importing.sources.archive import Archive, ArchiveImporter
-from service.importing.sources.base import (
-    NO_TEXT,
-    NOT_MINE,
-    Items,
-    LeftOut,
-    Options,
-    SourceDocument,
-    Turns,
-    missing_me,
-    read_each,
-)
+from service.importing.sources.base import NO_TEXT, NOT_MINE, Item, Items, LeftOut, Options, Turns, read_each
 from service.importing.sources.html_text import html_to_text
 
 MESSAGES, SHARES, COMMENTS = "messages.csv", "shares.csv", "comments.csv"
@@ -52,10 +42,9 @@ def _owner(archive: Archive) -> str | None:
     return None
 
 
-def _read(archive: Archive, name: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
+def _read(archive: Archive, name: str, options: Options) -> Iterator[Item]:
     if name.lower().endswith(MESSAGES):
-        if not options.identities:
-            raise missing_me("messages.csv", "a name")
+        options.check_me("messages.csv", "a name")
         rows = archive.rows(name, ("CONVERSATION ID", FROM, "TO", "DATE", "CONTENT"), options.advance)
         for _, conversation in groupby(rows, key=_conversation):  # of which the newest stands first
             yield from read_each(reversed(list(conversation)), partial(_message, Turns(), options))
@@ -66,9 +55,7 @@ def _read(archive: Archive, name: str, options: Options) -> Iterator[SourceDocum
     yield from read_each(rows, partial(_post, columns, is_comment, options))
 
 
-def _post(
-    columns: tuple[str, str], is_comment: bool, options: Options, row: dict[str, str], where: str
-) -> SourceDocument | LeftOut:
+def _post(columns: tuple[str, str], is_comment: bool, options: Options, row: dict[str, str], where: str) -> Item:
     text, link = (row[column] for column in columns)
     own = text.replace('"\n"', "\n").strip().strip('"').strip()  # LinkedIn quotes each line of a post by itself
     if not own:
@@ -82,7 +69,7 @@ def _conversation(row: tuple[str, dict[str, str] | InputError]) -> str:
     return row[1]["CONVERSATION ID"] if isinstance(row[1], dict) else ""
 
 
-def _message(turns: Turns, options: Options, row: dict[str, str], where: str) -> SourceDocument | LeftOut:
+def _message(turns: Turns, options: Options, row: dict[str, str], where: str) -> Item:
     content = row["CONTENT"]
     text = (html_to_text(content) if content.lstrip().startswith("<p") else content).strip()
     if row.get("IS MESSAGE DRAFT", "").lower() == "yes":

@@ -14,17 +14,7 @@ from typing import Any
 
 from pearl.errors import InputError
 from service.importing.sources.archive import LINKED, FolderEntry, folder_entries, unread
-from service.importing.sources.base import (
-    NO_TEXT,
-    NOT_MINE,
-    Flaws,
-    Importer,
-    Items,
-    LeftOut,
-    Options,
-    Remark,
-    SourceDocument,
-)
+from service.importing.sources.base import NO_TEXT, NOT_MINE, Flaws, Importer, Item, Items, LeftOut, Options, Remark
 from service.importing.sources.notes.blocks import divide, only_links
 from service.importing.sources.notes.dates import NoteDates
 from service.importing.sources.notes.files import NOTION_ID, NoteFile, blocks_of, read_note, text_field, title_of
@@ -104,9 +94,7 @@ def _files(source: Path) -> list[FolderEntry]:
     ]
 
 
-def _items(
-    note: NoteFile, named: str, dates: NoteDates, flaws: Flaws, options: Options
-) -> Iterator[SourceDocument | LeftOut]:
+def _items(note: NoteFile, named: str, dates: NoteDates, flaws: Flaws, options: Options) -> Iterator[Item]:
     where = note.name
     reason = _why_left_out(note, options)
     if reason:

@@ -9,8 +9,9 @@ from typing import Any
 from pearl.text.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
 from service.importing.sources.archive import Archive
-from service.importing.sources.base import LeftOut, Options, check_strings, object_or_empty
+from service.importing.sources.base import LeftOut, Options
 from service.importing.sources.html_text import html_to_text
+from service.importing.sources.json_fields import check_strings, list_or_empty, object_or_empty, string_or_none
 from service.importing.sources.posts import Placed, Post, PostImporter, placed, without_mentions
 
 WRITTEN = ("Note", "Question", "Article")
@@ -40,18 +41,17 @@ def _post(activity: dict[str, Any]) -> Post | LeftOut:
     text, answers = html_to_text(note["content"]).strip(), note.get("inReplyTo")
     if QUOTING in note["content"] or note.keys() & QUOTES:
         text = QUOTED.sub("", text).strip()
-    tags = note.get("tag") if isinstance(note.get("tag"), list) else []
-    named = [tag.get("name") for tag in tags or () if isinstance(tag, dict) and tag.get("type") == "Mention"]
+    tags = map(object_or_empty, list_or_empty(note.get("tag")))
+    named = [tag.get("name") for tag in tags if tag.get("type") == "Mention"]
     to_somebody = bool(answers) or text.startswith("@")
-    conversation, warning = note.get("conversation") or note.get("context"), note.get("summary")
     return Post(
         note["id"],
         parse_timestamp(published, param="published"),
         (without_mentions(text) if answers else text).strip(),
-        answers if isinstance(answers, str) else None,
+        string_or_none(answers),
         next((name for name in named if isinstance(name, str)), None) if to_somebody else None,
-        conversation if isinstance(conversation, str) else None,
-        warning if isinstance(warning, str) else None,
+        string_or_none(note.get("conversation") or note.get("context")),
+        string_or_none(note.get("summary")),
         DIRECT_VOICE if _is_direct(note) else None,
         note["id"],
         parse_timestamp(note.get("updated") or activity.get("published")) if is_update else 0,

@@ -15,11 +15,11 @@ from service.importing.sources.base import (
     NOT_MINE,
     SHOWN,
     Importer,
+    Item,
     Items,
     LeftOut,
     Options,
     Remark,
-    SourceDocument,
     as_request,
     content_id,
 )
@@ -179,7 +179,7 @@ def _note(archive: _Archive, number: int, span: Span) -> None:
         archive.endings.note(_words(parts, header.sender[0]).own)
 
 
-def _items(archive: _Archive, box: Box, span: Span, options: Options) -> list[SourceDocument | LeftOut]:
+def _items(archive: _Archive, box: Box, span: Span, options: Options) -> list[Item]:
     """The mail as a document, and its parts that cannot be read; or why it is left out."""
     where = f"{box.name}:{span.line}"
     raw = box.content(span.start, span.length)

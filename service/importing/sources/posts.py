@@ -11,7 +11,7 @@ from typing import Any
 
 from pearl.errors import InputError
 from service.importing.sources.archive import Archive, ArchiveImporter, DiskIndex
-from service.importing.sources.base import NO_TEXT, Items, LeftOut, Options, SourceDocument, as_request, read_each
+from service.importing.sources.base import NO_TEXT, Item, Items, LeftOut, Options, as_request, read_each
 
 LONGEST_THREAD = 200  # posts that are gone back through to the first
 MENTIONS = re.compile(r"(?:@[\w.-]+(?:@[\w.-]+)?(?:\s+|\Z))+")  # which the program sets before an answer
@@ -39,7 +39,6 @@ Placed = tuple[str, Post | LeftOut | InputError]
 class PostImporter(ArchiveImporter):
     """An archive with the posts of one person. A subclass names the files and reads their posts."""
 
-    needs_me = False
     template = "post"
     times = 2
 
@@ -56,20 +55,16 @@ class PostImporter(ArchiveImporter):
                             index.put(f"{post.answers}>", post.id)
                             if post.version:
                                 newest[post.original] = max(post.version, newest.get(post.original, 0))
-            yield from archive.each(names, lambda name: self._items(archive, name, index, newest, options))
+            item = partial(self._item, index, newest, options)
+            yield from archive.each(names, lambda name: read_each(self.posts(archive, name, options), item))
 
     def posts(self, archive: Archive, name: str, options: Options) -> Iterator[Placed]:
         """Yield each post with its place, or why there is none."""
         raise NotImplementedError
 
-    def _items(
-        self, archive: Archive, name: str, index: DiskIndex, newest: dict[str, float], options: Options
-    ) -> Iterator[SourceDocument | LeftOut]:
-        return read_each(self.posts(archive, name, options), partial(self._item, index, newest, options))
-
     def _item(
         self, index: DiskIndex, newest: dict[str, float], options: Options, post: Post | LeftOut, where: str
-    ) -> SourceDocument | LeftOut:
+    ) -> Item:
         if isinstance(post, LeftOut):
             return LeftOut(where, post.reason)
         if post.version < newest.get(post.original, 0):

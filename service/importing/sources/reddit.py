@@ -18,16 +18,15 @@ from service.importing.sources.base import (
     NO_TEXT,
     NOT_MINE,
     Importer,
+    Item,
     Items,
     LeftOut,
     Options,
-    SourceDocument,
     as_request,
-    missing_field,
-    missing_me,
     read_each,
 )
 from service.importing.sources.identities import Identities
+from service.importing.sources.json_fields import missing_field
 from service.importing.sources.quotes import split_quotes
 
 TABLES = ("posts.csv", "comments.csv")
@@ -64,10 +63,8 @@ class RedditImporter(Importer):
             raise InputError(
                 f"{source}: there are no comments.csv, posts.csv or JSON Lines in it.", code="not_an_export"
             )
-        me = options.identities
-        if not me:
-            raise missing_me("the dump", "a user name")
-        yield from _items(partial(_dump_entries, dumps, options), me, options)
+        options.check_me("the dump", "a user name")
+        yield from _items(partial(_dump_entries, dumps, options), options.identities, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,7 @@ class RedditEntry:
     time_field: str
     title: str
     body: str
-    answers: tuple[str, ...]
+    answers: str | None
     subreddit: str | None
     post: str | None  # full name of the post that it stands under
 
@@ -94,7 +91,7 @@ Place = tuple[str, RedditEntry | InputError]  # of the source, and what stands t
 Places = Callable[[], Iterable[Place]]  # all of them, as often as they are gone through
 
 
-def _items(places: Places, me: Identities, options: Options) -> Iterator[SourceDocument | LeftOut]:
+def _items(places: Places, me: Identities, options: Options) -> Iterator[Item]:
     """Twice through the source, because an answer may stand before what it answers."""
     with DiskIndex() as written:
         for _, entry in places():
@@ -103,9 +100,7 @@ def _items(places: Places, me: Identities, options: Options) -> Iterator[SourceD
         yield from read_each(places(), partial(_item, written, me, options))
 
 
-def _item(
-    written: DiskIndex, me: Identities, options: Options, entry: RedditEntry, where: str
-) -> SourceDocument | LeftOut:
+def _item(written: DiskIndex, me: Identities, options: Options, entry: RedditEntry, where: str) -> Item:
     if me and not me.match(entry.author):
         return LeftOut(where, NOT_MINE)
     if entry.body.strip() in DELETED:
@@ -113,7 +108,7 @@ def _item(
     parts = split_quotes(entry.body, QUOTE)
     if not parts.own.strip():
         return LeftOut(where, NO_TEXT)
-    answered = next((text for name in entry.answers if (text := written.get(name))), None)
+    answered = written.get(entry.answers) if entry.answers else None
     request = as_request(entry.title) or as_request(answered) or parts.quoted
     time = parse_timestamp(entry.time, param=entry.time_field)
     subreddit = f"r/{entry.subreddit}" if entry.subreddit else None
@@ -137,6 +132,7 @@ def _table_entry(row: dict[str, str] | InputError, prefix: str) -> RedditEntry |
     if not row["id"]:
         return missing_field("id")
     name, link = _full_name(row["id"], prefix), POST_IN_LINK.search(row.get("link", "") or row.get("permalink", ""))
+    post, parent = name if prefix == POST else POST + link[1] if link else None, row.get("parent", "")
     return RedditEntry(
         name=name,
         author=None,
@@ -144,22 +140,14 @@ def _table_entry(row: dict[str, str] | InputError, prefix: str) -> RedditEntry |
         time_field="date",
         title=row.get("title", "").strip() if prefix == POST else "",
         body=_unescaped(row["body"]),
-        answers=_answered_in_table(row) if prefix == COMMENT else (),
+        answers=None if prefix == POST else _full_name(parent, COMMENT) if parent else post,
         subreddit=row.get("subreddit"),
-        post=name if prefix == POST else POST + link[1] if link else None,
+        post=post,
     )
 
 
-def _answered_in_table(row: dict[str, str]) -> tuple[str, ...]:
-    parent = row.get("parent", "")
-    if parent:
-        return (_full_name(parent, COMMENT),)
-    post = POST_IN_LINK.search(row.get("link", "") or row.get("permalink", ""))
-    return (POST + post[1],) if post else ()
-
-
 def _full_name(id_: str, prefix: str) -> str:
-    return id_ if id_.startswith(("t1_", "t3_")) else prefix + id_
+    return id_ if id_.startswith((COMMENT, POST)) else prefix + id_
 
 
 def _dumps(source: Path) -> list[Path]:
@@ -191,7 +179,6 @@ def _dump_entry(fields: dict[str, Any] | InputError) -> RedditEntry | InputError
     if not isinstance(body, str):
         message = f"'{text_field}' must be a string, not {json_type(body)}."
         return InputError(message, param=text_field, code="wrong_type")
-    answered = (fields.get("parent_id"),) if is_comment else ()
     name = _full_name(str(fields["id"]), COMMENT if is_comment else POST)
     return RedditEntry(
         name=name,
@@ -200,7 +187,7 @@ def _dump_entry(fields: dict[str, Any] | InputError) -> RedditEntry | InputError
         time_field="created_utc",
         title="" if is_comment else html.unescape(str(fields["title"])).strip(),
         body=_unescaped(body),
-        answers=tuple(str(parent) for parent in answered if parent),
+        answers=str(fields["parent_id"]) if is_comment and fields.get("parent_id") else None,
         subreddit=fields.get("subreddit") and str(fields["subreddit"]),
         post=name if not is_comment else fields.get("link_id") and str(fields["link_id"]),
     )

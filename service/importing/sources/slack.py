@@ -14,18 +14,8 @@ from pearl.errors import InputError
 from pearl.text.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
 from service.importing.sources.archive import Archive, ArchiveImporter, DiskIndex
-from service.importing.sources.base import (
-    NOT_MINE,
-    Items,
-    LeftOut,
-    Options,
-    SourceDocument,
-    as_request,
-    check_strings,
-    list_or_empty,
-    object_or_empty,
-    read_each,
-)
+from service.importing.sources.base import NOT_MINE, Item, Items, LeftOut, Options, as_request, read_each
+from service.importing.sources.json_fields import check_strings, list_or_empty, object_or_empty
 from service.importing.sources.notices import PHRASES, why_unsaid
 from service.importing.sources.quotes import split_quotes
 
@@ -55,7 +45,7 @@ class SlackImporter(ArchiveImporter):
         with DiskIndex() as written:
             people, channels, members = _people(archive), _channels(archive), _members(archive)
 
-            def read_day(name: str) -> Iterator[SourceDocument | LeftOut]:
+            def read_day(name: str) -> Iterator[Item]:
                 day = _Day(PurePosixPath(name).parent.name, people, channels, members, written)
                 return read_each(archive.elements(name, advance=options.advance), partial(_item, day, options))
 
@@ -132,7 +122,7 @@ def _listed(archive: Archive, name: str) -> Iterator[dict[str, Any]]:
             raise InputError(f"{archive.where(path)}: {error.message}", code=error.code) from error
 
 
-def _item(day: _Day, options: Options, value: Any, where: str) -> SourceDocument | LeftOut:
+def _item(day: _Day, options: Options, value: Any, where: str) -> Item:
     message = as_object(value)
     check_strings(message, "ts")
     ts, text = message["ts"], written_in(message)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,17 +16,17 @@ from service.importing.sources.archive import Archive, ArchiveImporter, DiskInde
 from service.importing.sources.base import (
     NO_TEXT,
     NOT_MINE,
+    Item,
     Items,
     LeftOut,
     Options,
     SourceDocument,
     Turns,
     as_request,
-    missing_field,
-    object_or_empty,
     read_each,
 )
-from service.importing.sources.dates import read_date
+from service.importing.sources.dates import date_in_form, read_date
+from service.importing.sources.json_fields import list_or_empty, missing_field, object_or_empty, string_or_none
 from service.importing.sources.mbox import MboxImporter
 from service.importing.sources.stamps import PLAIN
 
@@ -59,7 +58,7 @@ def _in_voice(item: SourceDocument, voice: str) -> SourceDocument:
     return replace(item, document=replace(item.document, voice=item.document.voice or voice))
 
 
-def _read_chat(archive: Archive, name: str, opened: DiskIndex, options: Options) -> Iterator[SourceDocument | LeftOut]:
+def _read_chat(archive: Archive, name: str, opened: DiskIndex, options: Options) -> Iterator[Item]:
     folder = PurePosixPath(name).parent
     info, turns = _group(archive, str(folder / "group_info.json")), Turns() if folder.name.startswith(DIRECT) else None
     messages = archive.elements(name, "messages", options.advance)
@@ -75,11 +74,10 @@ def _group(archive: Archive, name: str) -> dict[str, Any]:
 
 def _item(
     group: str, info: dict[str, Any], turns: Turns | None, opened: DiskIndex, options: Options, value: Any, where: str
-) -> SourceDocument | LeftOut:
+) -> Item:
     message = as_object(value)
     creator = object_or_empty(message.get("creator"))
-    email, text = creator.get("email"), message.get("text")
-    own = text.strip() if isinstance(text, str) else ""
+    email, own = creator.get("email"), (string_or_none(message.get("text")) or "").strip()
     if creator.get("user_type", "Human") != "Human":
         return LeftOut(where, "bot or system message")
     if message.get("message_state") == "DELETED":
@@ -96,8 +94,8 @@ def _item(
     if not own:
         return LeftOut(where, NO_TEXT)
     heard = turns.answered(seconds) if turns else None
-    quote = object_or_empty(message.get("quoted_message_metadata")).get("text")
-    request = as_request(quote if isinstance(quote, str) else None) or as_request(answered) or heard
+    quote = string_or_none(object_or_empty(message.get("quoted_message_metadata")).get("text"))
+    request = as_request(quote) or as_request(answered) or heard
     name = f"googlechat:{message.get('message_id') or f'{group}/{seconds}/' + chr(0) + own}"
     recipient = _recipient(info, creator, direct=turns is not None)
     return options.document(
@@ -107,10 +105,10 @@ def _item(
 
 def _recipient(info: dict[str, Any], creator: dict[str, Any], *, direct: bool) -> str | None:
     """The other person of a chat of two, else the name of the space."""
-    members = info.get("members") if isinstance(info.get("members"), list) else []
-    others = [one for one in members or () if isinstance(one, dict) and one.get("email") != creator.get("email")]
+    members = [one for one in list_or_empty(info.get("members")) if isinstance(one, dict)]
+    others = [one for one in members if one.get("email") != creator.get("email")]
     named = others[0].get("email") or others[0].get("name") if direct and len(others) == 1 else info.get("name")
-    return named if isinstance(named, str) else None
+    return string_or_none(named)
 
 
 def _seconds(value: Any) -> float:
@@ -118,8 +116,5 @@ def _seconds(value: Any) -> float:
     if not isinstance(value, str):
         raise missing_field("created_date")
     text = value.translate(PLAIN)
-    try:
-        moment = datetime.strptime(text, WRITTEN).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        moment = read_date(text)
-    return parse_timestamp(moment, param="created_date")
+    moment = date_in_form(text, WRITTEN)
+    return parse_timestamp(read_date(text) if moment is None else moment, param="created_date")

@@ -10,18 +10,8 @@ from typing import Any
 from pearl.text.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importing.sources.archive import Archive, ArchiveImporter, DiskIndex
-from service.importing.sources.base import (
-    NOT_MINE,
-    Items,
-    LeftOut,
-    Options,
-    SourceDocument,
-    Turns,
-    as_request,
-    check_given,
-    missing_me,
-    read_each,
-)
+from service.importing.sources.base import NOT_MINE, Item, Items, LeftOut, Options, Turns, as_request, read_each
+from service.importing.sources.json_fields import check_given
 from service.importing.sources.notices import why_unsaid
 
 CHATS = frozenset({"chats", "left_chats", "list"})  # around the chats of an export of all
@@ -67,7 +57,7 @@ class _Chat:
         return name if isinstance(name, str) and self.fields.get("type") != "saved_messages" else None
 
 
-def _read(archive: Archive, name: str, written: DiskIndex, options: Options) -> Iterator[SourceDocument | LeftOut]:
+def _read(archive: Archive, name: str, written: DiskIndex, options: Options) -> Iterator[Item]:
     chat, number = _Chat(written), 0
     with archive.open(name, options.advance) as stream:
         for member, value in JsonStream(stream).members({"messages"}, within=CHATS):
@@ -77,14 +67,13 @@ def _read(archive: Archive, name: str, written: DiskIndex, options: Options) -> 
                 chat = _Chat(written, {member: value})
             elif member != "messages":
                 chat.fields[member] = value if isinstance(value, (str, int)) else None
-            elif not options.identities:
-                raise missing_me("the chat", "a name or id")
             else:
+                options.check_me("the chat", "a name or id")
                 number += 1
                 yield from read_each([(f"{archive.where(name)}:{number}", value)], partial(_item, chat, options))
 
 
-def _item(chat: _Chat, options: Options, value: Any, where: str) -> SourceDocument | LeftOut:
+def _item(chat: _Chat, options: Options, value: Any, where: str) -> Item:
     message = as_object(value)
     if message.get("type") != "message" or message.get("via_bot") or chat.fields.get("type") == BOT:
         return LeftOut(where, "bot or system message")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pearl.errors import InputError
 from service.importing.sources.archive import Archive, ArchiveImporter
-from service.importing.sources.base import NOT_MINE, Items, LeftOut, Options, Remark, SourceDocument, Turns, read_each
+from service.importing.sources.base import NOT_MINE, Item, Items, LeftOut, Options, Remark, Turns, read_each
 from service.importing.sources.identities import Identities
 from service.importing.sources.notes.kinds import is_chat
 from service.importing.sources.notices import why_unsaid, without_notices
@@ -69,7 +69,7 @@ class WhatsAppImporter(ArchiveImporter):
         yield Remark("WhatsApp writes no time zone; its times are taken as UTC.")
 
 
-def _read_chat(archive: Archive, name: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
+def _read_chat(archive: Archive, name: str, options: Options) -> Iterator[Item]:
     """Read it twice: for the order of its dates and who writes, then for the messages."""
     me, reader, turns = Identities(options.me), StampReader(options.flags), Turns()
     others: set[str] = set()
@@ -89,7 +89,7 @@ def _read_chat(archive: Archive, name: str, options: Options) -> Iterator[Source
 
 def _item(
     reader: StampReader, turns: Turns, alone: bool, recipient: str | None, options: Options, said: Said, where: str
-) -> SourceDocument | LeftOut:
+) -> Item:
     seconds = reader.seconds(said.stamp)
     if not said.sender:
         return LeftOut(where, "bot or system message")

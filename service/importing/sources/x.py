@@ -5,9 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime
 from functools import partial
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +14,20 @@ from pearl.errors import InputError
 from pearl.text.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
 from service.importing.sources.archive import Archive, open_archive
-from service.importing.sources.base import (
-    NO_TEXT,
-    NOT_MINE,
-    Items,
-    LeftOut,
-    Options,
-    SourceDocument,
-    Turns,
+from service.importing.sources.base import NO_TEXT, NOT_MINE, Item, Items, LeftOut, Options, Turns, read_each
+from service.importing.sources.dates import date_in_form
+from service.importing.sources.json_fields import (
     check_strings,
+    list_or_empty,
     missing_field,
     object_or_empty,
-    read_each,
+    string_or_none,
 )
 from service.importing.sources.posts import Placed, Post, PostImporter, placed, without_mentions
 
 DIRECT = tuple(f"direct-message{form}.js" for form in ("", "s", "s-part*", "-group", "s-group", "s-group-part*"))
 OF_PICTURES = "/messages/media/"
+WRITTEN = "%a %b %d %H:%M:%S %z %Y"
 DIRECT_VOICE = "chat"  # unless --voice names one for all
 PREFIX_BYTES = 200  # of "window.YTD.tweets.part0 = "
 LONG_CHARACTERS = 200  # of a tweet whose rest may stand in note-tweet.js
@@ -60,15 +56,17 @@ class XImporter(PostImporter):
             options.identities.add(owner)
         yield from archive.each(archive.matching(*DIRECT), lambda name: self._messages(archive, name, options))
 
-    def _messages(self, archive: Archive, name: str, options: Options) -> Iterator[SourceDocument | LeftOut]:
+    def _messages(self, archive: Archive, name: str, options: Options) -> Iterator[Item]:
         if not options.identities:
             raise InputError(
                 "there is no account.js that says who you are; give your id with --me.", code="missing_account"
             )
         for where, value in _elements(archive, name, options.advance):
-            conversation = value.get("dmConversation") if isinstance(value, dict) else value
             try:
-                yield from _messages_of(as_object(conversation), self._people, options, where)
+                conversation = as_object(value.get("dmConversation") if isinstance(value, dict) else value)
+                newest_first = list_or_empty(conversation.get("messages"))
+                item = partial(_message, str(conversation.get("conversationId")), Turns(), self._people, options)
+                yield from read_each(zip(repeat(where), reversed(newest_first)), item)
             except InputError as error:
                 yield LeftOut.because_of(error, where)
 
@@ -86,7 +84,7 @@ class XImporter(PostImporter):
 
     def _name(self, tweet: dict[str, Any]) -> None:
         mentions = object_or_empty(tweet.get("entities")).get("user_mentions")
-        for each in mentions if isinstance(mentions, list) and len(self._people) < MOST_PEOPLE else ():
+        for each in list_or_empty(mentions) if len(self._people) < MOST_PEOPLE else ():
             if isinstance(each, dict) and isinstance(each.get("id_str"), str) and each.get("screen_name"):
                 self._people.setdefault(each["id_str"], f"@{each['screen_name']}")
 
@@ -122,7 +120,8 @@ def _post(tweet: dict[str, Any], owner: object, notes: dict[int | None, dict[str
         raise missing_field("full_text")
     if text.startswith("RT @"):
         return LeftOut("", "shared from others")
-    seconds = parse_timestamp(_time(tweet["created_at"]), param="created_at")
+    written = date_in_form(tweet["created_at"], WRITTEN)
+    seconds = parse_timestamp(tweet["created_at"] if written is None else written, param="created_at")
     text, links = html.unescape(text), tweet.get("entities")
     note = notes.get(int(seconds)) if len(text) >= LONG_CHARACTERS else None
     core = note.get("core") if note else None
@@ -137,7 +136,7 @@ def _post(tweet: dict[str, Any], owner: object, notes: dict[int | None, dict[str
         tweet["id_str"],
         seconds,
         (without_mentions(text) if answered else text).strip(),
-        answers if isinstance(answers, str) else None,
+        string_or_none(answers),
         f"@{answered}" if others else None,
         original=str(versions[0]) if versions else "",
         version=versions.index(tweet["id_str"]) if tweet["id_str"] in versions else 0,
@@ -148,16 +147,7 @@ def _versions(tweet: dict[str, Any]) -> list[Any]:
     """The ids of all versions of an edited post, in order."""
     info = object_or_empty(tweet.get("edit_info"))
     edit = object_or_empty(info.get("edit")).get("editControlInitial") or info.get("initial")
-    ids = object_or_empty(edit).get("editTweetIds")
-    return ids if isinstance(ids, list) else []
-
-
-def _time(value: str) -> float | str:
-    """Seconds from "Wed Oct 10 20:19:24 +0000 2018"; another form as it is."""
-    try:
-        return datetime.strptime(value, "%a %b %d %H:%M:%S %z %Y").timestamp()
-    except ValueError:
-        return value
+    return list_or_empty(object_or_empty(edit).get("editTweetIds"))
 
 
 def _second(value: Any) -> int | None:
@@ -166,18 +156,8 @@ def _second(value: Any) -> int | None:
     return None
 
 
-def _messages_of(
-    conversation: dict[str, Any], people: Mapping[str, str], options: Options, where: str
-) -> Iterator[SourceDocument | LeftOut]:
-    """Read a conversation, of which the newest message stands first. ``people`` are names by the account's id."""
-    name, messages = str(conversation.get("conversationId")), conversation.get("messages")
-    placed = ((where, value) for value in reversed(messages if isinstance(messages, list) else []))
-    return read_each(placed, partial(_message, name, Turns(), people, options))
-
-
-def _message(
-    name: str, turns: Turns, people: Mapping[str, str], options: Options, value: Any, where: str
-) -> SourceDocument | LeftOut:
+def _message(name: str, turns: Turns, people: Mapping[str, str], options: Options, value: Any, where: str) -> Item:
+    """A message of the conversation ``name``; ``people`` are names by the account's id."""
     message = as_object(as_object(value).get("messageCreate", {}))
     if not message:  # somebody joined, left or renamed a group
         return LeftOut(where, "bot or system message")
@@ -208,7 +188,7 @@ def _with_links(text: str, entities: Any) -> str:
     """The text with the addresses that were shortened, without those of its pictures."""
     found = object_or_empty(entities)
     for kind in ("urls", "media"):
-        for link in found.get(kind) or () if isinstance(found.get(kind), list) else ():
+        for link in list_or_empty(found.get(kind)):
             if isinstance(link, dict) and isinstance(link.get("url"), str) and link["url"]:
                 address = link.get("expanded_url") or link.get("expandedUrl") or link.get("expanded")
                 of_picture = kind == "media" or not isinstance(address, str) or OF_PICTURES in address

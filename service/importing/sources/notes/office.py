@@ -73,16 +73,8 @@ FIELDS = {"title": "title", "created": "created", "creation-date": "created"}
 FIELDS |= {"creator": "author", "initial-creator": "author"}
 # deleted text, copies for older programs, notes and comments
 SKIPPED = {"moveFrom", "Fallback", "tracked-changes", "annotation", "note", "rPr"}
-HEADINGS = (
-    "Heading",
-    "Title",
-    "berschrift",
-    "Titel",
-    "Titre",
-    "Ttulo",
-    "Titolo",
-    "Kop",
-)  # style ids lack what is not ASCII
+# style ids lack what is not ASCII
+HEADINGS = ("Heading", "Title", "berschrift", "Titel", "Titre", "Ttulo", "Titolo", "Kop")
 QUOTES = ("Quote", "IntenseQuote", "Quotations", "Zitat", "Citation")
 BREAKS = {"br": "\n", "cr": "\n", "line-break": "\n", "tab": " ", "ptab": " ", "noBreakHyphen": "-"}
 HYPHENS = {0x2011: "-", 0xAD: None}  # one that does not break a line, and one that shows only where it does
