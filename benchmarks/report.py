@@ -20,6 +20,7 @@ FIRST = (
     "draft_overhead",
     "first_stage",
     "load",
+    "rag",
     "beside_litellm",
     "flame",
     "workers",
