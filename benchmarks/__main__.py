@@ -23,6 +23,7 @@ NAMES = (
     "serving",
     "many_users",
     "workers",
+    "rag",
 )
 
 

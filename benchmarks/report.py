@@ -20,8 +20,8 @@ FIRST = (
     "draft_overhead",
     "first_stage",
     "load",
+    "rag",
     "beside_litellm",
-    "flame",
     "workers",
     "many_users",
     "serving",
@@ -33,7 +33,6 @@ FIRST = (
 APART = "many_machines"  # is on a page of its own
 # file and what it shows, by benchmark
 PICTURES = {
-    "flame": ("flame.svg", "What calls what, and how long it takes, for the event loop and the threads"),
     "first_stage": ("first_stage.svg", "How long a request waits for its documents"),
 }
 

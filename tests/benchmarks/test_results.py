@@ -13,6 +13,7 @@ from benchmarks.corpus import find_corpus, first_lines
 from benchmarks.figures import Result, read_result, read_results
 from benchmarks.machine import ROOT
 from benchmarks.many_users import LABELS
+from benchmarks.rag import CLIENTS, INSTALLED, QUICK_CLIENTS
 from benchmarks.workers import QUICK_USERS, USERS, WAYS
 
 
@@ -22,6 +23,13 @@ def workers(*counts: int) -> set[str]:
     return {*routed, *loaded, "workers_ratio"}
 
 
+def rag(*counts: int) -> set[str]:
+    speeds = {f"{name}_{count}_{what}" for name in ("pearl", "rag") for count in counts for what in SPEEDS}
+    ratios = {f"{count}_{what}_ratio" for count in counts for what in SPEEDS}
+    return speeds | ratios | {"pearl_errors", "rag_errors", "pearl_mib", "rag_mib", "mib_ratio"}
+
+
+SPEEDS = ("per_second", "p50", "p99")
 FIGURES = {
     "import": {
         *("documents_per_second", "documents_per_cpu_second", "recent_per_cpu_second", "peak_memory", "seconds"),
@@ -45,12 +53,13 @@ FIGURES = {
         *(f"row_{what}" for what in ("first_ms", "again_ms", "builds", "before_mib", "half_mib", "end_mib")),
     },
     "workers": workers(*USERS),
+    "rag": rag(*CLIENTS),
 }
 
-QUICK_FIGURES = FIGURES | {"workers": workers(*QUICK_USERS)}
+QUICK_FIGURES = FIGURES | {"workers": workers(*QUICK_USERS), "rag": rag(*QUICK_CLIENTS)}
 
 # results of benchmarks that went to a tag
-KEPT = {"gpu", "scoring", "beside_litellm", "flame", "first_stage", "startup", "page", "install", "many_machines"}
+KEPT = {"gpu", "beside_litellm", "first_stage", "startup", "page", "install", "many_machines"}
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -88,6 +97,8 @@ def some_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_quick_run(
     embedded_once: None, some_documents: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if name == "rag" and not INSTALLED.exists():
+        pytest.skip("LangChain, no dependency, is not installed for it: python -m benchmarks rag would do it")
     monkeypatch.setenv("PEARL_SHARED", str(some_documents))
     # in this process: torch and the models' libraries are imported once for all of them
     assert main([name, "--quick", "--out", str(tmp_path)]) == 0
