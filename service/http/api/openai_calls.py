@@ -233,7 +233,7 @@ Answer = Response | dict[str, Any]
 
 @dataclass
 class Shape:
-    """How one of the APIs shows a draft: whole, or in a stream as its opening, the pieces of text and its closing."""
+    """A draft as one of the APIs shows it: whole, or in a stream as an opening, the pieces of text and a closing."""
 
     model: str  # to name in the answer
     id: str  # the draft's

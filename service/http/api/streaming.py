@@ -27,7 +27,7 @@ LINE_ENDS = {mark.encode(): f"\\u{ord(mark):04x}".encode() for mark in "\x85\u20
 
 
 def streams(example: str, media_type: str = EVENTS, model: Any = dict[str, Any]) -> dict[str, Any]:
-    """What a route's declaration says of an answer that is one object, or a stream such as the example."""
+    """The part of a route's declaration for an answer that is one object, or a stream such as the example."""
     return {"response_model": model, "responses": {200: {"content": {media_type: {"example": example}}}}}
 
 

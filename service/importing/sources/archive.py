@@ -1,4 +1,4 @@
-"""An export as it was downloaded: a folder, a zip file, or one file; read the same way."""
+"""An export as it was downloaded: a folder, a zip file, or one file; read the same way. And the fields of its JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -362,3 +362,33 @@ class DiskIndex:
 
 def _storable(text: str) -> str:
     return text.encode(errors="replace").decode()  # SQLite refuses halves of surrogate pairs
+
+
+def missing_field(name: str) -> InputError:
+    return InputError(f"'{name}' is missing.", param=name, code="missing_field")
+
+
+def check_strings(fields: Mapping[str, Any], *names: str) -> None:
+    """Raise InputError for the first of these fields that is no string."""
+    for name in names:
+        if not isinstance(fields.get(name), str):
+            raise missing_field(name)
+
+
+def check_given(fields: Mapping[str, Any], *names: str) -> None:
+    """Raise InputError for the first of these fields that is not there, or empty."""
+    for name in names:
+        if not fields.get(name):
+            raise missing_field(name)
+
+
+def list_or_empty(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def object_or_empty(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def string_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

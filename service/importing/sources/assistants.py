@@ -10,9 +10,8 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.text.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
-from service.importing.sources.archive import Archive, ArchiveImporter
+from service.importing.sources.archive import Archive, ArchiveImporter, list_or_empty, missing_field, object_or_empty
 from service.importing.sources.base import NO_TEXT, NOT_MINE, Item, Items, LeftOut, Options, read_each
-from service.importing.sources.json_fields import list_or_empty, missing_field, object_or_empty
 
 VOICE = "prompts"  # nobody writes to a person as to a program
 REPLACED = "replaced by an edited prompt"

@@ -12,10 +12,16 @@ import orjson
 from pearl.errors import InputError
 from pearl.text.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
-from service.importing.sources.archive import Archive, DiskIndex
+from service.importing.sources.archive import (
+    Archive,
+    DiskIndex,
+    check_strings,
+    list_or_empty,
+    object_or_empty,
+    string_or_none,
+)
 from service.importing.sources.base import LeftOut, Options
 from service.importing.sources.car import blocks, decoded
-from service.importing.sources.json_fields import check_strings, list_or_empty, object_or_empty, string_or_none
 from service.importing.sources.posts import Placed, Post, PostImporter
 
 POST = "app.bsky.feed.post"

@@ -12,9 +12,16 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.text.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
-from service.importing.sources.archive import Archive, ArchiveImporter, DiskIndex, open_archive
+from service.importing.sources.archive import (
+    Archive,
+    ArchiveImporter,
+    DiskIndex,
+    check_given,
+    list_or_empty,
+    object_or_empty,
+    open_archive,
+)
 from service.importing.sources.base import NOT_MINE, Item, Items, LeftOut, Options, as_request, read_each
-from service.importing.sources.json_fields import check_given, list_or_empty, object_or_empty
 from service.importing.sources.notices import why_unsaid
 from service.importing.sources.quotes import Parts, split_quotes
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from pearl.text.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
-from service.importing.sources.archive import Archive
+from service.importing.sources.archive import Archive, check_strings, list_or_empty, object_or_empty, string_or_none
 from service.importing.sources.base import LeftOut, Options
 from service.importing.sources.html_text import html_to_text
-from service.importing.sources.json_fields import check_strings, list_or_empty, object_or_empty, string_or_none
 from service.importing.sources.posts import Placed, Post, PostImporter, placed, without_mentions
 
 WRITTEN = ("Note", "Question", "Article")

@@ -13,7 +13,7 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.text.history.files import read_json_lines
 from pearl.text.usable import json_type, parse_timestamp
-from service.importing.sources.archive import Archive, DiskIndex, folder_entries, open_archive
+from service.importing.sources.archive import Archive, DiskIndex, folder_entries, missing_field, open_archive
 from service.importing.sources.base import (
     NO_TEXT,
     NOT_MINE,
@@ -26,7 +26,6 @@ from service.importing.sources.base import (
     read_each,
 )
 from service.importing.sources.identities import Identities
-from service.importing.sources.json_fields import missing_field
 from service.importing.sources.quotes import split_quotes
 
 TABLES = ("posts.csv", "comments.csv")

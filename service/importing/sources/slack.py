@@ -13,9 +13,15 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.text.files.json_stream import as_object
 from pearl.text.usable import parse_timestamp
-from service.importing.sources.archive import Archive, ArchiveImporter, DiskIndex
+from service.importing.sources.archive import (
+    Archive,
+    ArchiveImporter,
+    DiskIndex,
+    check_strings,
+    list_or_empty,
+    object_or_empty,
+)
 from service.importing.sources.base import NOT_MINE, Item, Items, LeftOut, Options, as_request, read_each
-from service.importing.sources.json_fields import check_strings, list_or_empty, object_or_empty
 from service.importing.sources.notices import PHRASES, why_unsaid
 from service.importing.sources.quotes import split_quotes
 

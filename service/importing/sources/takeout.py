@@ -12,7 +12,15 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.text.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
-from service.importing.sources.archive import Archive, ArchiveImporter, DiskIndex
+from service.importing.sources.archive import (
+    Archive,
+    ArchiveImporter,
+    DiskIndex,
+    list_or_empty,
+    missing_field,
+    object_or_empty,
+    string_or_none,
+)
 from service.importing.sources.base import (
     NO_TEXT,
     NOT_MINE,
@@ -26,7 +34,6 @@ from service.importing.sources.base import (
     read_each,
 )
 from service.importing.sources.dates import date_in_form, read_date
-from service.importing.sources.json_fields import list_or_empty, missing_field, object_or_empty, string_or_none
 from service.importing.sources.mbox import MboxImporter
 from service.importing.sources.stamps import PLAIN
 

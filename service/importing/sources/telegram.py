@@ -9,9 +9,8 @@ from typing import Any
 
 from pearl.text.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
-from service.importing.sources.archive import Archive, ArchiveImporter, DiskIndex
+from service.importing.sources.archive import Archive, ArchiveImporter, DiskIndex, check_given
 from service.importing.sources.base import NOT_MINE, Item, Items, LeftOut, Options, Turns, as_request, read_each
-from service.importing.sources.json_fields import check_given
 from service.importing.sources.notices import why_unsaid
 
 CHATS = frozenset({"chats", "left_chats", "list"})  # around the chats of an export of all

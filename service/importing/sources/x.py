@@ -13,16 +13,17 @@ from typing import Any
 from pearl.errors import InputError
 from pearl.text.files.json_stream import JsonStream, as_object
 from pearl.text.usable import parse_timestamp
-from service.importing.sources.archive import Archive, open_archive
-from service.importing.sources.base import NO_TEXT, NOT_MINE, Item, Items, LeftOut, Options, Turns, read_each
-from service.importing.sources.dates import date_in_form
-from service.importing.sources.json_fields import (
+from service.importing.sources.archive import (
+    Archive,
     check_strings,
     list_or_empty,
     missing_field,
     object_or_empty,
+    open_archive,
     string_or_none,
 )
+from service.importing.sources.base import NO_TEXT, NOT_MINE, Item, Items, LeftOut, Options, Turns, read_each
+from service.importing.sources.dates import date_in_form
 from service.importing.sources.posts import Placed, Post, PostImporter, placed, without_mentions
 
 DIRECT = tuple(f"direct-message{form}.js" for form in ("", "s", "s-part*", "-group", "s-group", "s-group-part*"))
