@@ -1,4 +1,4 @@
-"""PEARL's shared vocabulary: records, settings, chat models, prompt templates, the command line."""
+"""The base that all of PEARL shares: records, settings, chat models, prompt templates, the command line."""
 
 import sys
 

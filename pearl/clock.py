@@ -1,5 +1,5 @@
-"""Clocks: of the stages of a piece of work and its time limit, a budget of minutes for a long one, and a time that goes
-on evenly."""
+"""Measuring time: a clock of the stages of some work with a time limit, a budget of minutes for long work, and a steady
+Unix time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _BEFORE = time.time() - _since_boot()
 
 
 def steady_time() -> float:
-    """Unix seconds that go on evenly while the process runs, whatever becomes of the system's clock."""
+    """Return Unix seconds that advance evenly while the process runs, even if the system's clock is changed."""
     return _BEFORE + _since_boot()
 
 
 @dataclass(slots=True)
 class Clock:
-    """The time of each stage, and the limit of them all."""
+    """Measures the time of each stage of some work, and the time left until one limit for all of it."""
 
     limit_ms: float | None = None  # None: as long as it takes
     timings: dict[str, float] = field(default_factory=dict)  # milliseconds by stage
@@ -47,13 +47,13 @@ class Clock:
 
     @property
     def left_s(self) -> float:
-        """Seconds until the limit, 0 when it has passed; -1 without one, which locks take as for ever."""
+        """Return the seconds until the limit, 0 once it has passed; -1 without one, for locks "wait for ever"."""
         if self.limit_ms is None:
             return -1.0
         return max(0.0, (self.limit_ms - _milliseconds_since(self.started)) / 1000)
 
     def read(self) -> dict[str, float]:
-        """The stages, one that is under way up to now, and the time in all."""
+        """Return milliseconds by stage, those of a running stage so far, and in total."""
         running = {name: self._so_far(name) for name in self.under_way}
         return {**self.timings, **running, "total_ms": _milliseconds_since(self.started)}
 
@@ -66,7 +66,7 @@ def _milliseconds_since(start: float) -> float:
 
 
 class Budget:
-    """A number of minutes from now, None without a limit. A step ends when its share of them has passed."""
+    """A number of minutes from now, None without a limit. Steps end when given shares of the budget have passed."""
 
     def __init__(self, minutes: float | None, clock: Callable[[], float] = time.monotonic) -> None:
         self.minutes = minutes
@@ -75,13 +75,13 @@ class Budget:
         self._seconds = math.inf if minutes is None else minutes * 60
 
     def seconds_until(self, share: float) -> float | None:
-        """Seconds left until this share of the whole has passed, 0 when it has; None without a limit."""
+        """Return the seconds left until ``share`` of the budget has passed, 0 after that; None without a limit."""
         if math.isinf(self._seconds):
             return None
         return max(0.0, self._started + self._seconds * share - self._clock())
 
     def left(self, share: float) -> Callable[[], float]:
-        """A function that gives the seconds until this share of the whole has passed; infinity without a limit."""
+        """Return a function of the seconds left until ``share`` of the budget has passed; infinity without a limit."""
 
         def seconds() -> float:
             left = self.seconds_until(share)
@@ -90,11 +90,11 @@ class Budget:
         return seconds
 
     def until(self, share: float) -> Callable[[], bool]:
-        """A function that is True until this share of the whole has passed."""
+        """Return a function that is True until ``share`` of the budget has passed."""
         return lambda: self.seconds_until(share) != 0.0
 
     def minutes_until(self, share: float) -> float | None:
-        """Minutes until this share has passed, at least one, so that a late step still does a little."""
+        """Return the minutes until ``share`` has passed, at least 1, so that a late step still does a little."""
         left = self.seconds_until(share)
         return None if left is None else max(1.0, round(left / 60, 1))
 

@@ -30,7 +30,7 @@ from typing import Any
 
 
 class PearlError(Exception):
-    """Base of all of them. Exit status 1, HTTP 500 unless a subclass says otherwise."""
+    """Base class of every error of PEARL. Exit status 1 and HTTP 500 unless a subclass says otherwise."""
 
     exit_status = 1
     http_status = 500
@@ -110,7 +110,7 @@ class Unauthenticated(AccessError):
 
 
 class StoreError(PearlError):
-    """``public`` is the message for callers of the API, where it names a path or a server that is the operator's."""
+    """The database failed. ``public`` is the message for API callers, without paths or servers of the operator."""
 
     http_status = 503
     default_code = "store_unavailable"

@@ -1,4 +1,4 @@
-"""The extras of the package, and the error of a command whose extra is not installed."""
+"""The extras of the package (optional dependencies), and the error of a command whose extra is not installed."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class MissingExtra(InputError):
     default_code = "missing_extra"
 
     def __init__(self, module: str, extra: str, alone: str = "") -> None:
-        """``alone``: the lock file of packages that ask for more than they need."""
+        """Name the extra to install; ``alone`` is a lock file for packages that require more than they need."""
         without = f" (or, without what it asks for: pip install --no-deps --requirement {alone})" if alone else ""
         super().__init__(f"This needs {module}, which is not installed: pip install 'pearl-writing[{extra}]'{without}")
 
 
 def missing_extra(module: str, package: str = "") -> MissingExtra | None:
-    """The error for a module that is not installed, if an extra brings it. Of several extras the one named as
-    ``package``, the package of ours in use, is preferred."""
+    """Return the error for a module that is not installed, if an extra installs it, else None. Of several extras the
+    one named as ``package``, our package in use, is preferred."""
     top = module.partition(".")[0]
     extras = [extra for extra, modules in EXTRAS.items() if top in modules]
     if not extras:

@@ -1,4 +1,4 @@
-"""The small frozen records that pass between the stages."""
+"""Small frozen records that are passed between the stages of drafting."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request for a text."""
+    """A request that a text is to answer."""
 
     text: str
     timestamp: float | None = None  # Unix seconds, UTC; None: now
@@ -33,7 +33,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ScoredDocument:
-    """A candidate and its score."""
+    """A candidate document with its score for a request."""
 
     document: Document
     score: float  # comparable within one ranking, higher is better
@@ -42,7 +42,7 @@ class ScoredDocument:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of a generation as the chat model counts them."""
+    """Numbers of tokens of one generation, as the chat model counts them."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -57,7 +57,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices of a million tokens, in any one currency; None where they are not known."""
+    """Prices per million tokens, in any one currency; None where they are not known."""
 
     prompt: float | None = None
     completion: float | None = None
@@ -91,7 +91,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class DecidedBy:
-    """The source of theta, margin and k."""
+    """The source of the values of theta, margin and k, such as a calibration."""
 
     code: str  # stable
     id: str | None  # of the calibration, if it is one
@@ -100,7 +100,7 @@ class DecidedBy:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The documents found for a request."""
+    """The documents found for a request and shown to the model, and the score that decided on revision."""
 
     documents: tuple[ScoredDocument, ...] = ()  # in the prompt, best first
     top_score: float | None = None  # s1; None if there was nothing to rank
@@ -112,7 +112,7 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The decision to revise a draft or not, and why."""
+    """The decision whether to revise a draft, and why."""
 
     applied: bool
     reason: str
@@ -121,7 +121,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class PlacedEdit:
-    """An edit that was executed."""
+    """An edit that was executed, with its place in the draft."""
 
     start: int  # of the span in the draft
     span: str
@@ -135,7 +135,7 @@ class PlacedEdit:
 
 @dataclass(frozen=True, slots=True)
 class TextScores:
-    """The scores of a text."""
+    """The scores of a text: writing quality, and likeness to its writer."""
 
     quality: float  # from 1 to 10
     likeness: float | None = None  # None if it is not measured, or the text is too short to say
@@ -143,7 +143,7 @@ class TextScores:
 
 @dataclass(frozen=True, slots=True)
 class Editing:
-    """The choice among edited candidates of a draft."""
+    """The record of editing a draft: its candidates, and the choice among them."""
 
     candidates: int  # that were asked for
     failed: dict[str, int]  # number of candidates by reason
@@ -158,7 +158,7 @@ class Editing:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement or a gap of a draft for which its request does not account (``pearl.style.claims``)."""
+    """A statement or gap in a draft that its request does not account for (``pearl.style.claims``)."""
 
     kind: str  # "carried_over", "unsupported", "dropped", "commitment", "stronger" or "weaker"
     text: str
@@ -169,7 +169,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Something that a person's texts begin or end with, as it stands in a draft."""
+    """A greeting, sign-off or the like of the person's, as it stands in a draft."""
 
     text: str
     share: Interval  # of the texts looked at, that have it
@@ -178,7 +178,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """The edges of a draft, which are the person's own; None for those that they do not have."""
+    """The person's own beginning and end of texts, as set in a draft; None for parts that they do not have."""
 
     greeting: Edge | None = None
     opening: Edge | None = None  # words that always follow the greeting
@@ -186,7 +186,7 @@ class Edges:
     name: Edge | None = None
 
     def without(self, text: str) -> str:
-        """Return the text without these edges, as far as it begins and ends with them."""
+        """Return the text without these edges, where it begins and ends with them."""
         for edge in filter(None, (self.greeting, self.opening)):
             text = text.strip().removeprefix(edge.text)
         for edge in filter(None, (self.name, self.sign_off)):
@@ -210,7 +210,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A result of the drafting pipeline."""
+    """The result of the drafting pipeline, with its evidence."""
 
     id: str
     text: str

@@ -10,7 +10,7 @@ EVERYTHING = sys.float_info.max  # above every score; JSON has no infinity
 
 
 def read_theta(words: str) -> float | None:
-    """Read a threshold, None for never. Raises ValueError for neither a finite number nor one of the words."""
+    """Read a threshold: a number, "never" (None) or "all". Raises ValueError for anything else."""
     if words in (NEVER, ALL):
         return EVERYTHING if words == ALL else None
     try:
@@ -23,18 +23,18 @@ def read_theta(words: str) -> float | None:
 
 
 def theta_json(theta: float | None) -> float | str | None:
-    """The threshold as reports and artifacts have it: ``all`` by its name."""
+    """Return the threshold as reports and artifacts hold it, with ``all`` as a string."""
     return ALL if theta == EVERYTHING else theta
 
 
 def theta_words(theta: float | str | None, digits: int) -> str:
-    """The threshold in a sentence."""
+    """Return the threshold in words or digits, for use in a sentence."""
     if theta is None:
         return NEVER
     return ALL if isinstance(theta, str) or theta == EVERYTHING else score_words(theta, digits)
 
 
 def score_words(score: float, digits: int) -> str:
-    """A score, or a difference of scores, with ``digits`` decimals, or more if a small one needs them to keep two
-    significant digits."""
+    """Format a score, or a difference of scores, with ``digits`` decimals, or more if a small one needs them to show
+    two significant digits."""
     return f"{score:.{max(digits, 1 - math.floor(math.log10(abs(score)))) if score else digits}f}"

@@ -1,1 +1,1 @@
-"""Documents in, scored documents out."""
+"""Retrievers, which score and rank a person's past documents for a request."""

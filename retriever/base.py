@@ -30,7 +30,7 @@ Positions = NDArray[np.intp]  # (C,)
 
 @dataclass(frozen=True, slots=True)
 class Helps:
-    """A logistic fit on dev of the odds that a document helps, its gain above 0, to its score."""
+    """Logistic fit, on the dev split, of the probability that a document helps (gain above 0) given its score."""
 
     slope: float
     intercept: float
@@ -42,7 +42,7 @@ class Helps:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The meaning of a retriever's scores, as far as training has set it; None: never."""
+    """Meaning of a retriever's scores: thresholds and fits set by training; a field that is None never takes effect."""
 
     threshold: float | None = None  # theta: if s1 is below it, the draft is revised
     floor: float | None = None  # a document that scores less is not shown to the chat model
@@ -53,31 +53,31 @@ class Calibration:
     ask_unrelated: float | None = None  # as ask_below for the history's relatedness; counts instead of it if both do
 
     def with_model(self, name: str) -> Calibration:
-        """The calibration for drafts by the chat model of this name: theta is that of a model that was measured, never
-        for another. Where training does not say which model it measured, theta holds for all."""
+        """Return the calibration for drafts by the chat model ``name``: its theta is the one measured with that model,
+        None if there is none. If training did not record thetas by model, its one theta holds for all."""
         return self if self.thresholds is None else replace(self, threshold=self.thresholds.get(name))
 
     def words(self) -> str:
-        """Theta and the margin in a clause."""
+        """Describe theta and the margin in a clause."""
         theta = "never revises" if self.threshold is None else f"theta {theta_words(self.threshold, 2)}"
         return theta + (
             "" if self.margin is None else f", shows what scores within {score_words(self.margin, 2)} of the best"
         )
 
     def relevance(self, score: float) -> float:
-        """Between 0 and 1, higher for a higher score: the probability that the document helps, where a training fitted
-        one. Elsewhere it is only the score on another scale, 0 at a half."""
+        """Map a score to a relevance between 0 and 1 that rises with it: the probability that the document helps, if
+        one was fitted, else the score on another scale, with 0.5 for a score of 0."""
         if self.helps is not None:
             return self.helps.probability(score)
         return 0.5 + 0.5 * score / (1 + abs(score))
 
     def is_below_threshold(self, top_score: float | None) -> bool:
-        """True when s1 lies below theta; False without either."""
+        """True if the best document's score s1 (``top_score``) is below theta; False if either is None."""
         return self.threshold is not None and top_score is not None and top_score < self.threshold
 
     def asks(self, ranking: Sequence[ScoredDocument]) -> bool:
-        """True when the history cannot supply what a request needs: it has too little to do with it, or s1 lies below
-        the second floor, or, in a short history, no document has to do with it. Never without a second floor."""
+        """True if the user is to be asked, because the history lacks what is needed: its relatedness, or s1 if that has
+        no floor or is unknown, is below the floor, or no document of a short history is related."""
         if not ranking or (self.ask_below is None and self.ask_unrelated is None):
             return False
         short = is_short(ranking)
@@ -93,7 +93,7 @@ UNCALIBRATED = Calibration()
 
 
 def is_unrelated(scored: ScoredDocument) -> bool:
-    """True where it is known that the document has nothing to do with the request."""
+    """True if the document's relatedness to the request is known and below RELATED_FROM."""
     return scored.relatedness is not None and scored.relatedness < RELATED_FROM
 
 
@@ -103,8 +103,8 @@ def is_short(ranking: Sequence[ScoredDocument]) -> bool:
 
 
 def relatedness_of(ranking: Sequence[ScoredDocument]) -> float | None:
-    """The mean relatedness of the texts that have most to do with the request, each counted once; None where it is not
-    known of all documents."""
+    """Return the mean relatedness of the RELATED different texts most related to the request; None if there are no
+    documents, or if any document's relatedness is unknown."""
     if not ranking or any(scored.relatedness is None for scored in ranking):
         return None
     most_related = sorted(ranking, key=lambda scored: scored.relatedness or 0.0, reverse=True)
@@ -112,29 +112,29 @@ def relatedness_of(ranking: Sequence[ScoredDocument]) -> float | None:
 
 
 class Index(Protocol):
-    """A history made ready for many requests."""
+    """One history, indexed so that many requests can be scored on it."""
 
     def scores(self, request: Request, clock: Clock | None = None) -> Scores:
-        """The score of every document for the request, (C,), in the documents' order.
+        """Return the score of every document for the request, (C,), in the documents' order.
 
-        An index with several stages records the time of each in the clock; if that is late, it leaves out the slow one
-        and sets ``cut_short``.
+        An index with several stages records the time of each in the clock; if the clock is late, the index leaves out
+        the slow stage and sets the clock's ``cut_short``.
         """
         ...
 
 
 @runtime_checkable
 class RelatingIndex(Index, Protocol):
-    """An index that also knows how much each document has to do with a request, which a score does not say."""
+    """An index that also measures each document's relatedness to a request, which a score does not tell."""
 
     def relatedness(self, request: Request) -> Scores:
-        """The better of the request's cosines with the document's text and with its request, (C,), in the
-        documents' order; NaN if it is not known yet."""
+        """Return each document's relatedness, (C,), in the documents' order: the higher of the request's cosines with
+        the document's text and with the document's own request; NaN if not known yet."""
         ...
 
 
 class Retriever(ABC):
-    """Scores documents for a request. Scores of one retriever are comparable within a request; across requests only
+    """Scores documents for a request. Scores can be compared among the documents of one request; across requests only
     as far as ``calibration`` says."""
 
     name: str
@@ -144,12 +144,12 @@ class Retriever(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """Identity of all that the scores depend on: a calibration made on them holds for no other."""
+        """Identify all that the scores depend on: a calibration holds only for the fingerprint it was made with."""
         return self.name
 
     @abstractmethod
     def index(self, documents: Sequence[Document]) -> Index:
-        """Prepare a history; its documents are in order of age, oldest first."""
+        """Index a history, whose documents are ordered by age, oldest first."""
 
     def update(self, previous: Index, documents: Sequence[Document]) -> Index:
         """Index a history that changed since ``previous``, which this retriever made, as ``index`` would; where
@@ -157,14 +157,14 @@ class Retriever(ABC):
         return self.index(documents)
 
     def rank(self, request: Request, documents: Sequence[Document]) -> list[ScoredDocument]:
-        """Every document with its score, best first; of equal ones, the newest first."""
+        """Return every document with its score, best first; of equal scores, the newest document first."""
         return ranked(documents, self.index(documents), request)
 
 
 def ranked(
     documents: Sequence[Document], index: Index, request: Request, clock: Clock | None = None
 ) -> list[ScoredDocument]:
-    """Every document with its score, best first, and with its relatedness, where the index knows it."""
+    """Return every document with its score, best first, and with its relatedness if the index measures it."""
     scores = index.scores(request, clock)
     if not isinstance(index, RelatingIndex):
         return order(documents, scores)
@@ -172,7 +172,7 @@ def ranked(
 
 
 def order(documents: Sequence[Document], scores: Scores, relatedness: Scores | None = None) -> list[ScoredDocument]:
-    """Pair documents with their scores, best first; of equal ones the later document first."""
+    """Pair documents with their scores, best first; of equal scores the later document first."""
     related: list[float | None] = [None] * len(scores)
     if relatedness is not None:
         related = [None if math.isnan(value) else value for value in relatedness.tolist()]
@@ -183,17 +183,17 @@ def order(documents: Sequence[Document], scores: Scores, relatedness: Scores | N
 
 
 def best_first(scores: Scores) -> Positions:
-    """The positions in order, best first; of equal ones the later first."""
+    """Return the positions sorted by score, best first; of equal scores the later position first."""
     return np.lexsort((-np.arange(len(scores)), -scores))
 
 
 def content(document: Document) -> tuple[str, str]:
-    """The parts of a document that a model reads; documents that share them are the same to it."""
+    """Return a document's text and request, all that a model reads: documents equal in both are the same to it."""
     return document.text, document.request or ""
 
 
 def oldest_first(documents: Sequence[Document]) -> Positions:
-    """The positions in order of time; unchanged if a document has no time."""
+    """Return the documents' positions sorted by time; in the given order if any document has no time."""
     times = [document.timestamp for document in documents if document.timestamp is not None]
     if len(times) < len(documents):
         return np.arange(len(documents))

@@ -1,7 +1,7 @@
-"""The lines of a file of requests, each with its documents: what ``pearl rank`` scores and gains are recorded for.
+"""The format of a file of requests with their documents, which ``pearl rank`` scores and gains are recorded in.
 
-``{"request", "timestamp"?, "documents": [{"text", "request"?, "timestamp"?, "id"?}, ...]}``; the request's time is now
-where it has none, and the documents' order is their age where they have none.
+``{"request", "timestamp"?, "documents": [{"text", "request"?, "timestamp"?, "id"?}, ...]}``; a request without a time
+counts as made now, and documents without times as ordered by age.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from retriever.models.encoder import Encoder
 
 @dataclass(frozen=True, slots=True)
 class RetrieverEntry:
-    """A retriever that can be asked for by name."""
+    """The entry of a retriever that can be asked for by name."""
 
     name: str
     summary: str  # a noun phrase for tables and help
@@ -57,7 +57,7 @@ SERVED = tuple(entry.name for entry in ENTRIES if entry.served)
 
 
 def is_named(name: str) -> bool:
-    """True for a retriever that can be asked for by name, without an artifact's folder."""
+    """True if ``name`` stands for a retriever by itself; False for an artifact's folder."""
     kind, colon, _ = name.partition(":")
     return any(entry.name == name for entry in ENTRIES) or (kind == LikelihoodRetriever.name and bool(colon))
 

@@ -1,1 +1,1 @@
-"""Offline: partition, requests, auxiliary scoring, selection, losses, fitting, threshold."""
+"""Training of retrievers, reward models and chat models: data, gains, losses, fitting, threshold."""

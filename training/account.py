@@ -1,4 +1,4 @@
-"""The account that an artifact gives of itself: its configuration, what was chosen on dev, and how it came about."""
+"""The manifest of a trained retriever: its configuration, what was chosen on dev, and how it came about."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """The fitted stages; ``second`` None where the budget ended before it, or it was not wanted. ``level`` None where a
-    cross-encoder says how much a document helps, and in ablations of the loss that calibrates it."""
+    """The fitted stages. ``second`` is None if the budget ended before it, or it was not wanted; ``level`` is None if a
+    cross-encoder says how much a document helps, and in ablations of the loss that calibrates scores."""
 
     first: FirstStage
     second: SecondStage | None
@@ -52,7 +52,7 @@ class Stages:
 def described(
     run: Run, division: Division, origins: Mapping[str, Origin], material: FitMaterial, stages: Stages
 ) -> Artifact:
-    """The artifact's manifest; ``origins``: of the scores, by the corpora's names."""
+    """Return the artifact's manifest; ``origins`` are those of the scores, by the corpora's names."""
     options = run.options
     first, second, cascade, scores = stages.first, stages.second, stages.cascade, stages.dev_scores
     gains = [example.gains for example in material.dev]
@@ -109,8 +109,8 @@ def described(
 
 
 def question_floors(run: Run, words: WordWeights) -> dict[str, float]:
-    """Return by history the relatedness below which at most ASKED of dev users' latest requests lie: with less the user
-    is asked. A history has none whose dev users are too few for that share, or not embedded in time."""
+    """Return for each history the relatedness below which the user is asked: of the latest requests of dev users at
+    most the share ASKED is below. A history with too few dev users, or texts not embedded in time, has no floor."""
     floors = {}
     for path, corpus in zip(run.options.histories, run.corpora, strict=True):
         parts = [partition(user, own, targets=1, least=BEFORE) for user, own in users_of(corpus.histories, DEV).items()]

@@ -1,6 +1,6 @@
 """Fine-tuning of a chat model on conversations, by low-rank adapters (papers/writing-quality-rewards.txt, section 3).
 
-What it learns is the last turn of each conversation: a verdict on writing, with its reasons or without, or an edit.
+The model learns the last turn of each conversation: a verdict on writing, with or without reasons, or an edit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Turns = list[dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class ChatTraining:
-    """The record of a chat model's training: the adapter, and the way it is fitted."""
+    """The choices of a chat model's training: the size of the adapter, and how it is fitted."""
 
     rank: Whole = choice(16, "Rank of the adapter's matrices.")
     alpha: Whole = choice(32, "Weight of the adapter, in ranks: alpha / rank.")
@@ -57,7 +57,7 @@ class ChatTraining:
 
 
 def read_conversations(path: Path) -> list[Turns]:
-    """The conversations of JSON Lines with ``messages``. Raises InputError that names file, line and field."""
+    """Read conversations from JSON Lines with ``messages``. Raises InputError that names file, line and field."""
 
     def parse(value: dict[str, Any], number: int) -> Turns:
         turns = value.get("messages")
@@ -78,8 +78,8 @@ def read_conversations(path: Path) -> list[Turns]:
 
 
 def load_base(name: str, *, four_bit: bool = False) -> tuple[Any, Any]:
-    """The model in float32, or its linear layers in NF4, and its tokenizer. Raises InputError for anything that is no
-    chat model."""
+    """Load a chat model, in float32 or with its linear layers in NF4, and its tokenizer. Raises InputError if the model
+    cannot be loaded or has no chat template."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
@@ -130,7 +130,7 @@ def _in_four_bits(name: str) -> Any:
 
 
 def encoded(conversations: Sequence[Turns], tokenizer: Any, max_tokens: int) -> tuple[list[dict[str, list[int]]], int]:
-    """Tokens and labels of each conversation that fits, and how many do not: one that is cut off teaches to stop."""
+    """Return tokens and labels of conversations that fit, and the number that do not: a cut one teaches to stop."""
     rows = []
     for turns in conversations:
         asked = tokenizer.apply_chat_template(turns[:-1], add_generation_prompt=True, return_dict=False)
@@ -143,7 +143,7 @@ def encoded(conversations: Sequence[Turns], tokenizer: Any, max_tokens: int) -> 
 
 
 def batched(rows: Sequence[dict[str, list[int]]], padding: int) -> dict[str, Tensor]:
-    """(B, T) each, padded at the end."""
+    """Pad rows at the end to one length; return tokens, labels and attention mask, (B, T) each."""
     import torch
 
     longest = max(len(row["input_ids"]) for row in rows)
@@ -170,8 +170,8 @@ def fit_chat(
 ) -> dict[str, Any]:
     """Fit the adapter, merge it, write the whole model with its tokenizer to ``out``, and return the figures.
 
-    ``work`` keeps a checkpoint an epoch, from which an interrupted run of the same training goes on. With ``dev`` the
-    epoch of the lowest loss there is kept. Raises InputError where no conversation fits ``max_tokens``.
+    ``work`` keeps a checkpoint per epoch, from which an interrupted run of the same training goes on. The epoch with
+    the lowest loss on ``dev``, if given, is kept. Raises InputError where no conversation fits ``max_tokens``.
     """
     from peft import LoraConfig, get_peft_model
     from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, set_seed
@@ -234,7 +234,7 @@ def write_account(
     options: ChatTraining,
     figures: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Write beside the model what it was made of, with its figures, and return that."""
+    """Write ``training.json`` into the model's folder: base, data, options and figures; return them."""
     account = {
         "base": base,
         "base_content": model_fingerprint(base),

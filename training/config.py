@@ -1,7 +1,7 @@
-"""The record of a training: the choices that the paper makes in one way and measurement in another, and how it runs.
+"""The choices of a training, on which the paper and our measurements differ, and options of how it runs.
 
 ``--config`` names a TOML file, or an artifact, that gives values by name; ``--choose NAME=VALUE`` outranks it, and the
-preset gives all others. ``pearl train`` shows the choices under ``--help``, and ``artifact.json`` keeps the record.
+preset gives all others. ``pearl train`` shows the choices under ``--help``, and ``artifact.json`` keeps them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ CHOOSE_OPTION = Option([], "--choose", metavar="NAME=VALUE", help="Make a choice
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A choice, its value under each preset, and what may be given for it."""
+    """An option of training: its value under each preset, and which values it may have."""
 
     name: str
     values: tuple[Value, ...]  # under each preset
@@ -74,18 +74,18 @@ class Choice:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The values in words."""
+        """Return its values under the presets in words."""
         return tuple(map(self._in_words, self.values))
 
     @property
     def allowed(self) -> str:
-        """The values that there are, in words; empty where any text may be one."""
+        """Describe the values it may have; empty where any text may be one."""
         schema = self._adapter.json_schema()
         return " and ".join(filter(None, map(_said, schema.get("anyOf", [schema]))))
 
     def parsed(self, value: object, where: str) -> Value:
-        """Return the value that a text of the command line, or a value of a file, stands for; ``where`` names it in
-        the InputError."""
+        """Return the value that a text of the command line, or a value of a file, stands for. Raises InputError, which
+        names its source by ``where``."""
         try:
             found: Value = self._adapter.validate_python(value)
         except ValidationError:
@@ -117,20 +117,20 @@ def _said(schema: dict[str, Any]) -> str:
 
 
 def choice(value: Any, *others: Any) -> Any:
-    """Make the field of a choice: its value under each preset, one for all that have none, and why they differ."""
+    """Make a dataclass field of a choice: its values under the presets, or one for all, and why they differ."""
     *published, why = others
     return field(default=value, metadata={"choice": ((value, *published), why)})
 
 
 def choices_in(record: type[Any]) -> dict[str, Choice]:
-    """Return the choices among the fields of a record by name, in their order."""
+    """Return the choices among the fields of a dataclass by name, in their order."""
     kinds = get_type_hints(record, include_extras=True)
     made = ((each.name, *each.metadata["choice"]) for each in fields(record) if "choice" in each.metadata)
     return {name: Choice(name, values, why, kinds[name]) for name, values, why in made}
 
 
 def values_of(record: type[Any], preset: str) -> dict[str, Any]:
-    """Return the value of every choice of a record under a preset, by name."""
+    """Return the value of every choice in a dataclass under a preset, by name."""
     choices = choices_in(record)
     place = choices["preset"].values.index(preset) if "preset" in choices else 0
     return {name: each.values[min(place, len(each.values) - 1)] for name, each in choices.items()}
@@ -139,10 +139,10 @@ def values_of(record: type[Any], preset: str) -> dict[str, Any]:
 def read_config(
     record: type[Any], file: Path | None, choose: Iterable[str], among: Collection[str] = (), **options: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of a record, and those alone that were given, both by name.
+    """Return the values of all choices of ``record``, and those given explicitly, both by name.
 
-    A file gives some, ``choose`` as NAME=VALUE those ``among``, or any; ``options`` are choices with an option of their
-    own, None for one that is not given. Raises InputError that names the file or the option, and the choice.
+    They are given by a file, by ``choose`` as NAME=VALUE (any, or only those in ``among``), and by ``options``, choices
+    with an option of their own that is None if not given. Raises InputError that names the file or option, and choice.
     """
     choices = choices_in(record)
     given: dict[str, Any] = {}
@@ -173,7 +173,7 @@ def _choices_of(file: Path) -> dict[str, Any]:
 
 
 def choices_help(record: type[Any], among: Collection[str] = ()) -> str:
-    """Return the choices of a command, with the presets' values and the reasons, for the end of its help."""
+    """Describe a command's choices, with the presets' values and reasons, for the end of its help."""
     choices = choices_in(record)
     presets = choices["preset"].allowed.replace(", ", " / ") if "preset" in choices else ""
     lines = [
@@ -190,7 +190,7 @@ def choices_help(record: type[Any], among: Collection[str] = ()) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingConfig:
-    """The choices of a retriever's training; the defaults are those of ``corrected``."""
+    """The choices of a retriever's training; the defaults are those of the preset ``corrected``."""
 
     preset: Literal["corrected", "as_published"] = choice(
         CORRECTED, AS_PUBLISHED, "Choices to begin with: what measurement made of them, or the paper's."
@@ -298,7 +298,7 @@ class TrainingConfig:
     seed: Seed = choice(0, "Seed of every random choice.")
 
     def record(self) -> dict[str, Any]:
-        """Return every choice as it was made, by name."""
+        """Return the value of every choice, by name."""
         return {name: getattr(self, name) for name in choices_in(type(self))}
 
 

@@ -1,4 +1,4 @@
-"""Folders that are written whole or not at all, places that one process works in at a time, and checks of both."""
+"""Folders that are written whole or not at all, locks on places where one process works at a time, and their checks."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ RETRIEVER = "retriever"  # the kind of an artifact whose manifest names none
 
 @contextmanager
 def replaced(folder: Path) -> Iterator[Path]:
-    """A new folder to write to, which takes the place of ``folder`` when all went well; else that stays as it was, and
-    so does a link to it."""
+    """Yield a new folder to write to, which replaces ``folder`` if all goes well; otherwise ``folder`` stays as it was,
+    and so does a link to it."""
     folder = folder.resolve()
     partial, old = (folder.with_name(f".{folder.name}.{ending}") for ending in ("partial", "old"))
     if old.exists() and not folder.exists():
@@ -41,8 +41,8 @@ def replaced(folder: Path) -> Iterator[Path]:
 
 
 def last_checkpoint(folder: Path) -> str | None:
-    """The checkpoint that an interrupted training by transformers' trainer goes on from, None without one; those that
-    are half written are removed. It names the best one by its path, which is corrected: the folder may have moved."""
+    """Return the checkpoint of transformers' trainer from which an interrupted training goes on, None without one.
+    Half-written checkpoints are removed; the path of the best one is corrected, since the folder may have moved."""
     from transformers.trainer import TRAINER_STATE_NAME
     from transformers.trainer_utils import get_last_checkpoint
 
@@ -63,7 +63,7 @@ def last_checkpoint(folder: Path) -> str | None:
 
 @contextmanager
 def alone_in(folder: Path, option: str) -> Iterator[None]:
-    """Nobody else computes in ``folder`` meanwhile; it is made where there is none. ``option`` is what names it.
+    """Hold a lock on ``folder``, made if missing, so that no other run computes in it; ``option`` names it in errors.
 
     The lock goes with its process, however that ends. Raises InputError where another run holds it.
     """
@@ -73,7 +73,7 @@ def alone_in(folder: Path, option: str) -> Iterator[None]:
 
 @contextmanager
 def alone_with(file: Path, option: str) -> Iterator[None]:
-    """The same for a file that a command adds to; the lock stands beside it."""
+    """Hold such a lock on a file that a command adds to; the lock file stands next to it."""
     with _locked(file.with_name(f".{file.name}.lock"), file, option):
         yield
 
@@ -99,7 +99,7 @@ def _locked(place: Path, named: Path, option: str) -> Iterator[None]:
 
 
 def check_place(option: str, path: Path) -> None:
-    """Raises InputError where nothing can be written beside ``path``: better before the work than after it.
+    """Check, before the work, that something can be written next to ``path``. Raises InputError if not.
 
     Its folder need not be there yet.
     """
@@ -111,7 +111,7 @@ def check_place(option: str, path: Path) -> None:
 
 
 def check_file(option: str, path: Path, inputs: Iterable[Path]) -> None:
-    """The same for what is to be a file. Raises InputError for a folder, too, and for one of the ``inputs``."""
+    """Check that a file can be written at ``path``. Raises InputError also if it is a folder or one of ``inputs``."""
     check_place(option, path)
     if path.is_dir():
         raise InputError(f"--{option} {path}: that is a folder; name a file.", param=option)
@@ -119,8 +119,8 @@ def check_file(option: str, path: Path, inputs: Iterable[Path]) -> None:
 
 
 def check_replaceable(folder: Path, work: Path, kind: str = RETRIEVER) -> None:
-    """Raises InputError where replacing ``folder`` would delete something else than an earlier artifact of this kind,
-    and where it cannot be replaced."""
+    """Check that ``folder`` can be replaced by an artifact of this kind. Raises InputError also if it holds anything
+    else than an earlier artifact of the kind."""
     check_place("out", folder)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder}: that is a file; name a folder.", param="out")
@@ -140,12 +140,12 @@ def check_replaceable(folder: Path, work: Path, kind: str = RETRIEVER) -> None:
 
 
 def work_folder(given: Path | None, out: Path) -> Path:
-    """The folder that keeps what a training can go on from: the one that is given, or one beside what it writes."""
+    """Return the folder that an interrupted training is resumed from: ``given``, or OUT.work."""
     return given or Path(f"{out}.work")
 
 
 def check_outside(work: Path, folder: Path) -> None:
-    """Raises InputError for a working folder in a folder that is replaced, and where the command runs in that."""
+    """Check that neither ``work`` nor the current folder is inside ``folder``, which is replaced. Raises InputError."""
     if Path.cwd().is_relative_to(folder.resolve()):
         raise InputError(f"{folder}: the command runs in this folder, and replaces it; change to another one.")
     if work.resolve().is_relative_to(folder.resolve()):

@@ -1,6 +1,6 @@
-"""The last steps of a training, which measure: margin and theta on dev's drafts, and the figures on users held back.
+"""The last steps of a training, which measure: margin and theta on dev's drafts, and the figures on held-back users.
 
-What measures is ``pearl eval``, which training does not import: the command line loads and runs it.
+``pearl eval`` measures; training does not import it but runs it through the command line.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ DRAFTED = 120  # requests of dev that both are chosen on
 
 
 def with_margin(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> None:
-    """Choose the margin on drafts of dev's requests, as many as there are minutes for. Raises PearlError where they
+    """Choose the margin on drafts for as many of dev's requests as ``minutes`` allow. Raises PearlError if drafts
     cannot be written or measured; the artifact is then as it was."""
     report = _report(options, "generation", DEV, "--by-count", *_drafting(options, llm, metric, minutes))
     set_margin(options.out, report, metric)
 
 
 def with_threshold(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> None:
-    """Choose theta on drafts and revisions of dev's requests, as many as there are minutes for. Raises PearlError where
+    """Choose theta on drafts and revisions for as many of dev's requests as ``minutes`` allow. Raises PearlError if
     they cannot be written or measured; the artifact is then as it was."""
     picture = ["--metric", metric, "--picture", str(options.work / "revision-dev.svg")]
     report = _report(options, "revision", DEV, *_drafting(options, llm, metric, minutes), *picture)
@@ -50,14 +50,14 @@ def _drafting(options: TrainingOptions, llm: str, metric: str, minutes: float | 
 
 
 def draft_template(name: str) -> str:
-    """The template of drafts that goes with the auxiliary model's template ``name``, or with a file's."""
+    """Return the draft template for the auxiliary model's template ``name``; "free" if there is none for it."""
     name = DRAFTED_AS.get(name, name)
     return name if name in template_names() else "free"
 
 
 def measured(options: TrainingOptions, budget: Budget, console: Console) -> Artifact:
-    """Write the figures on held-back users into the artifact; none where there are none, or no time is left. Raises
-    PearlError where they cannot be measured, and InputError for an artifact that is not whole."""
+    """Measure the artifact on held-back users and write the figures into it, if there are such users and time is left.
+    Raises PearlError if that fails, and InputError for an artifact that is not whole."""
     artifact = read_whole(options.out)
     if not artifact.training["test_requests"]:
         return artifact

@@ -1,4 +1,4 @@
-"""Progress of resumable work, with an honest estimate of what is left; transformers' trainer has this bar, too."""
+"""Progress of resumable work, with an estimate of the time left, also for transformers' trainer."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Advance = Callable[[int, bool], None]
 
 @contextmanager
 def progress_of(label: str, total: int, console: Console) -> Iterator[Advance]:
-    """A bar, or off a terminal a line every SAID_EACH_S; what it yields is told of finished items, and whether they
-    were computed now.
+    """Show a bar, or off a terminal a line every SAID_EACH_S; yield a function to call with a number of finished items
+    and whether they were computed now.
 
-    Rate and time left are of what is computed now: what an earlier run left takes no time and says nothing of the rest.
+    Speed and time left count only items computed now: what an earlier run left took no time in this one.
     """
     columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rest]}"))
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
@@ -44,7 +44,7 @@ def progress_of(label: str, total: int, console: Console) -> Iterator[Advance]:
 
 
 def train_on(trainer: Any, steps: int, folder: Path, label: str, console: Console) -> None:
-    """Train for ``steps``, those before the last checkpoint in ``folder`` included."""
+    """Train until ``steps`` are done, those before the last checkpoint in ``folder`` included, with a progress bar."""
     from transformers import TrainerCallback
 
     from retriever.models.files import system_errors

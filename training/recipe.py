@@ -52,7 +52,7 @@ RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
 
 
 def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
-    """An artifact from what ``work`` holds of scores: to fit again otherwise, or on some of the histories.
+    """Fit an artifact on the scores in ``work``: once more with other options, or on some of the histories.
 
     Scores of the test split, if ``scores`` names any, are not learned from; ``finish.measured`` measures with them.
     """
@@ -79,10 +79,10 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
 
 
 def train_retriever(options: TrainingOptions, console: Console, budget: Budget | None = None) -> Artifact:
-    """Train the artifact within this budget, or the options'; theta and figures, measured with it, come later.
+    """Train an artifact within ``budget``, or that of the options; theta and the test figures are measured later.
 
-    What an interrupted run has computed in ``work`` is not computed again. Raises InputError for histories that
-    nothing can be learned from.
+    What an interrupted run has computed in ``work`` is not computed again. Raises InputError for histories that nothing
+    can be learned from.
     """
     auxiliary_template(options.template)
     run = _begun(options, console, budget)
@@ -163,7 +163,7 @@ def _check_choices(options: TrainingOptions) -> None:
 
 
 def fit_artifact(run: Run, division: Division, origins: Mapping[str, Origin]) -> Artifact:
-    """Fit both stages on scored examples and write the artifact; ``origins``: of the scores, by the corpora's names."""
+    """Fit both stages on scored examples and write the artifact; ``origins``: how each corpus was scored."""
     options, budget, corpora = run.options, run.budget, run.corpora
     check_gains(division.train, "what is trained on")
     notes = [*_split_by_time(corpora, division.way), *division.notes, *_left_out(corpora, division), *_untimed(corpora)]

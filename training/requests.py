@@ -1,7 +1,7 @@
 """Synthetic requests for documents that have none, by any chat model (papers/pearl.txt, section B.2 and prompt 11).
 
-The model explains itself, then names the salient aspects of the text; the aspects, joined, are the request. Every
-raw reply is kept on disk beside the output: a run that was killed goes on where it stopped.
+The model explains itself, then names salient aspects of the text; these, joined, are the request. Every raw reply is
+kept in a file next to the output: a run that was killed goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ REFUSED = "refused"  # the finish reason of a reply that stands for a refusal, s
 
 @dataclass(frozen=True, slots=True)
 class RequestOutcome:
-    """The request that a model wrote for a text, or the problem that left none. ``reply`` is kept as it came, without
+    """The request that a model wrote for a text, or the problem why there is none. ``reply`` is the raw reply, without
     characters that no file can hold."""
 
     request: str | None
@@ -51,7 +51,7 @@ class RequestOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Documents by where their request is from; ``problems`` of replies that could not be used, by kind."""
+    """Counts of documents by origin of their request, and of unusable replies by kind of problem (``problems``)."""
 
     natural: int
     synthetic: int
@@ -60,13 +60,13 @@ class Tally:
 
 @cache
 def prompt_texts() -> dict[str, str]:
-    """The messages of the template file, by name."""
+    """Return the prompt's messages from the template file, by name."""
     source = (files("retriever.templates") / "_requests.toml").read_text(encoding="utf-8")
     return {name: text.strip("\n") for name, text in tomllib.loads(source).items()}
 
 
 def request_messages(text: str, model: ChatModel) -> tuple[Message, ...]:
-    """The prompt, with as much of the text as the model's context holds."""
+    """Return the prompt that asks for a text's request, the text cut to fit the model's context."""
 
     def messages(shown: str) -> tuple[Message, ...]:
         texts = prompt_texts()
@@ -84,7 +84,7 @@ def request_messages(text: str, model: ChatModel) -> tuple[Message, ...]:
 
 
 def read_reply(reply: Reply, text: str) -> RequestOutcome:
-    """The request that a reply holds, or why it holds none; nothing is made up in its place."""
+    """Read the request from a reply, or why it holds none; nothing is made up in its place."""
     text_of_reply = storable(reply.text)
 
     def unusable(problem: str) -> RequestOutcome:
@@ -128,7 +128,7 @@ def _runs(text: str) -> set[tuple[str, ...]]:
 
 
 class RequestReplies:
-    """The raw replies of a chat model that is asked for requests, kept in a file; a refusal is kept like a reply."""
+    """Replies of a chat model that is asked for requests, kept in a file; a refusal is kept like a reply."""
 
     def __init__(self, store: ReplyStore, model: ChatModel) -> None:
         self._kept = store
@@ -137,7 +137,7 @@ class RequestReplies:
         self._questions: dict[str, Question] = {}  # by text: to cut a prompt to what fits takes time
 
     def find(self, text: str) -> RequestOutcome | None:
-        """The outcome of a reply that is kept, else None."""
+        """Return the outcome of the reply kept for a text; None if no reply is kept."""
         reply = self._kept.get(self._key(text))
         return None if reply is None else read_reply(reply, text)
 
@@ -172,7 +172,7 @@ async def ask_all(texts: Sequence[str], replies: RequestReplies, advance: Advanc
 
 
 def texts_without_request(histories: Mapping[str, Sequence[Document]]) -> list[str]:
-    """Each once, in order."""
+    """Return the texts of documents without a request, each once, in order."""
     return list(dict.fromkeys(text.text for texts in histories.values() for text in texts if not text.request))
 
 

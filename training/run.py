@@ -1,4 +1,4 @@
-"""One training: its record, the files that it reads and writes, its limits, and what its steps hand on."""
+"""One training run: its options, the files that it reads and writes, its limits, and what its steps pass on."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SCORED_TRAIN, SCORED_DEV, EMBEDDED_BY, FITTED, WRITTEN, SCORED_TEST = 0.32, 0.42
 
 @dataclass(frozen=True)  # without slots, which would leave no place for the kept encoder
 class Run:
-    """One training."""
+    """The options, data, encoder, budget and console of one training run."""
 
     options: TrainingOptions  # all choices, and the folders to write to and to resume from
     corpora: Sequence[Corpus]  # of ``options.histories``, in their order
@@ -49,7 +49,7 @@ class Run:
 
     @cached_property
     def encoder(self) -> KeptEncoder:
-        """The encoder, with the vectors that the working folder keeps."""
+        """Return the encoder, which takes vectors from the working folder if it keeps them."""
         options = self.options
         return KeptEncoder(self.loaded, options.work / "embeddings", model_fingerprint(options.encoder))
 
@@ -65,7 +65,7 @@ CANDIDATES = 20  # of a request, a third of them likely to help
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
     """The extent of a split's scoring: targets per user, users per corpus, least candidates per request; ``by_time``:
-    about this many targets of all users together, if there are few users."""
+    about this many targets of all users together, if histories are split by time."""
 
     targets: int
     users: int | None
@@ -73,7 +73,7 @@ class TrainingPlan:
     by_time: int = 120
 
     def targets_of(self, users: int, way: str) -> int:
-        """The number of targets per user."""
+        """Return the number of targets per user, for this many users and way of splitting."""
         return self.targets if way == BY_USERS else max(self.targets, self.by_time // max(users, 1))
 
 
@@ -82,7 +82,7 @@ PLANS = {TRAIN: TrainingPlan(3, None, 5, 240), DEV: TrainingPlan(3, 40, 8, 90), 
 
 @dataclass(frozen=True, slots=True)
 class TrainingOptions(TrainingConfig):
-    """The record of a training, and where it runs."""
+    """The choices of a training, and its files, budget and cluster."""
 
     histories: tuple[Path, ...]
     out: Path
@@ -94,7 +94,7 @@ class TrainingOptions(TrainingConfig):
     plans: Mapping[str, TrainingPlan] = field(default_factory=lambda: PLANS)
 
     def as_its_loss_asks(self) -> TrainingOptions:
-        """The options with what the loss leaves no choice of."""
+        """Return the options with those values that the loss dictates."""
         if self.loss == DISTILL:
             # within a request log p(t given d, q) differs from the gain by a constant, which the softmax does not see,
             # so it is plain KL on all requests
@@ -106,16 +106,16 @@ class TrainingOptions(TrainingConfig):
 
     @property
     def changed(self) -> dict[str, Any]:
-        """The choices of what is learned that differ from the preset's, by name."""
+        """Return the choices that affect what is learned and differ from the preset, by name."""
         usual = values_of(TrainingConfig, self.preset)
         return {name: value for name, value in self.record().items() if name in LEARNED and value != usual[name]}
 
     def plan(self, split: str) -> TrainingPlan:
-        """The extent of a split's scoring."""
+        """Return the extent of a split's scoring."""
         return replace(self.plans[split], targets=self.targets) if split == TRAIN else self.plans[split]
 
     def scored_as(self, extent: Mapping[str, Any]) -> TrainingOptions:
-        """The options with the choices that scores were made with; ``extent`` is their description's."""
+        """Return the options with the choices that scores were made with, as ``extent`` describes them."""
         named = ("partition", "targets", *EXTENT_CHOICES)
         known: dict[str, Any] = {name: extent[name] for name in named if name in extent}
         if "candidates" in extent:
@@ -128,7 +128,7 @@ class TrainingOptions(TrainingConfig):
 
     @property
     def own_device(self) -> str:
-        """The device of this process; with ``ray``, ``device`` is that of the workers."""
+        """Return the device that this process computes on; with ``ray``, ``device`` is that of the workers."""
         return "cpu" if self.ray else self.device
 
     @property
@@ -136,8 +136,8 @@ class TrainingOptions(TrainingConfig):
         return self.weight == 1.0
 
     def candidates_of(self, split: str) -> int | None:
-        """The number of candidates to score for a request of the split; None for all. Those to choose by and to measure
-        with are comparable whatever is trained on."""
+        """Return the number of candidates to score for a request of the split; None, for all, only in training, so that
+        dev and test are comparable whatever is trained on."""
         return self.candidates or (None if split == TRAIN else CANDIDATES)
 
     @property
@@ -146,5 +146,5 @@ class TrainingOptions(TrainingConfig):
 
 
 def gains_file(work: Path, split: str, corpus: str) -> Path:
-    """The gains file of a split of one history, for ``pearl eval``."""
+    """Return the path of the gains file of one history's split, which ``pearl eval`` reads."""
     return work / f"gains-{split}-{corpus}.jsonl.gz"

@@ -1,5 +1,5 @@
-"""Commands of typer, made in one way. A module of one command has a function with the module's name, ``EXAMPLES``, and
-where there is more to tell ``ABOUT``; a module of several has them in an ``app``."""
+"""Typer commands, built in one way. A module with one command has a function of the module's name, ``EXAMPLES``, and
+where there is more to tell ``ABOUT``; a module with several commands has them in an ``app``."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LONGEST_SENTENCE = 300  # characters of a command's help; typer ends it with dot
 
 
 class PathCommand(TyperCommand):
-    """A command that refuses a second path for an option that takes one, because the first would go unread, and '-' for
-    a path: it would name a file. What may also be standard input or output is declared as a string."""
+    """A command that refuses a path given twice to an option that takes one, since the first would go unread, and '-'
+    as a path, which would name a file. An option that may be standard input or output is declared as a string."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
@@ -51,7 +51,7 @@ class Sentences(TyperGroup):
 
 
 class LazyGroup(Sentences):
-    """A group whose commands are imported when they are used; ``modules`` are their modules by name."""
+    """A group that imports a command's module when the command is used; ``modules`` are the modules by command."""
 
     modules: Mapping[str, str] = {}
 
@@ -69,12 +69,12 @@ class LazyGroup(Sentences):
 
 
 def group(help: str, cls: type[Sentences] = Sentences) -> typer.Typer:
-    """A command with commands below it, which are to be added, or which ``cls`` has."""
+    """Make a command group, whose commands are added to it later, or which ``cls`` provides."""
     return typer.Typer(cls=cls, add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=help)
 
 
 def group_of(package: ModuleType, help: str) -> typer.Typer:
-    """A command with one below it for each module of ``package``: a new module is a new command."""
+    """Make a command group with one command for each module of ``package``: a new module is a new command."""
     found = {one.name.replace("_", "-"): f"{package.__name__}.{one.name}" for one in iter_modules(package.__path__)}
 
     class Modules(LazyGroup):
@@ -86,15 +86,15 @@ def group_of(package: ModuleType, help: str) -> typer.Typer:
 
 
 def add_commands(app: typer.Typer, *modules: ModuleType, cls: type[TyperCommand] = PathCommand) -> None:
-    """Add each module's command; its help ends with what the module says ``ABOUT`` files and choices, and with its
-    ``EXAMPLES``."""
+    """Add each module's command to ``app``; its help ends with the module's ``ABOUT`` (of files and choices), if it has
+    one, and its ``EXAMPLES``."""
     for module in modules:
         name, ends = module.__name__.rpartition(".")[2], epilog(module.EXAMPLES, getattr(module, "ABOUT", ""))
         app.command(name.replace("_", "-"), cls=cls, epilog=ends)(getattr(module, name))
 
 
 def click_command(module: ModuleType) -> Any:
-    """The command of a module, or the group of its commands, as click has it."""
+    """Return the command of a module, or its group of commands, as an object of click."""
     app = getattr(module, "app", None)
     if app is None:
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -103,7 +103,7 @@ def click_command(module: ModuleType) -> Any:
 
 
 def epilog(examples: str, *about: str) -> str:
-    """The end of a command's help: what files hold, choices, then the examples line by line, where there are any."""
+    """Make the end of a command's help: what files hold, choices, then the examples line by line, if there are any."""
     lines = examples.strip("\n")
     title = "Examples" if "\n" in lines else "Example"
     return "\n\n".join(filter(None, (*about, f"{title}:\n\n\b\n{lines}" if lines else "")))
@@ -179,8 +179,8 @@ GONE = {
 
 
 def gone(path: str, name: str) -> str | None:
-    """Return what took the place of an option of the command of this path, or of the command ``name`` below it; None
-    for what never was."""
+    """Return what replaced a former option or command ``name`` of the command of this path; None if there never was
+    one."""
     words = path.split()[1:]
     places = (" ".join((*words[:count], name)) for count in range(len(words), -1, -1))
     return next((f"{name} went: {GONE[place]}" for place in places if place in GONE), None)

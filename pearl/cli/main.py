@@ -108,7 +108,7 @@ def usage_errors_on_one_line() -> Iterator[None]:
 
 
 class Commands(LazyGroup):
-    """All commands; their help has the lines of COMMANDS, so that it imports none of them."""
+    """The group of all commands; its help shows the lines in COMMANDS, so that no command is imported for it."""
 
     modules: Mapping[str, str] = {name: module for name, (module, _) in COMMANDS.items()}
 
@@ -158,7 +158,7 @@ def root(
 
 @contextmanager
 def missing_extras_named(words: Sequence[str]) -> Iterator[None]:
-    """Raise MissingExtra for a module that the command of these words lacks, if an extra brings it."""
+    """Raise MissingExtra where a module is missing that an extra installs; ``words`` are the command line."""
     try:
         yield
     except ModuleNotFoundError as error:

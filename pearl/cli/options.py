@@ -1,4 +1,4 @@
-"""Options that commands of several packages share, checks of what they were given, and writing where they say."""
+"""Options shared by commands of several packages, checks of their values, and writing to the files they name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ JSON_OPTION = typer.Option(None, "--json", metavar="FILE", help="Write plain JSO
 
 
 def bundled(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each field of its dataclass parameters, which are filled from these options."""
+    """Give a command an option for each field of its dataclass parameters, and fill these from the options."""
     written = signature(command, eval_str=True)
     bundles: dict[str, Any] = {
         name: option.annotation for name, option in written.parameters.items() if is_dataclass(option.annotation)
@@ -59,8 +59,8 @@ def bundled(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def parameters_of(bundle: type[Any]) -> Iterator[Parameter]:
-    """A parameter for each field of a dataclass that is annotated with an option of the command line, those that must
-    be given first."""
+    """Yield a parameter for each field of a dataclass that is annotated with a command-line option, required options
+    first."""
     kinds = get_type_hints(bundle, include_extras=True)
     for field in sorted(fields(bundle), key=lambda field: not (field.default is field.default_factory is MISSING)):
         if get_origin(kinds[field.name]) is Annotated:
@@ -69,19 +69,19 @@ def parameters_of(bundle: type[Any]) -> Iterator[Parameter]:
 
 
 def parameter(name: str, annotation: Any, default: object = None) -> Parameter:
-    """A keyword parameter of a command."""
+    """Make a keyword parameter of a command, for its signature."""
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
 def known(option: str, name: str, among: Collection[str]) -> str:
-    """Return the name given for an option. Raises InputError if it is unknown."""
+    """Return the name given for an option. Raises InputError if it is not ``among`` those allowed."""
     if name not in among:
         raise InputError(f"--{option} {name}: there are {', '.join(among)}.{meant(name, among)}", param=option)
     return name
 
 
 def named_values(choose: Iterable[str] | None, names: Collection[str]) -> dict[str, str]:
-    """Return the values that --choose NAME=VALUE gives, by name. Raises InputError for one that cannot be."""
+    """Read --choose NAME=VALUE; return values by name. Raises InputError for a malformed, unknown or repeated one."""
     found: dict[str, str] = {}
     for word in choose or ():
         name, sign, value = (part.strip() for part in word.partition("="))
@@ -162,7 +162,7 @@ def check_writable(option: str, target: str | Path | None, inputs: Iterable[Path
 
 
 def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[Path] = ()) -> None:
-    """Check the file of each option as check_writable does, and that no two are one. Raises InputError."""
+    """Check each option's file as check_writable does, and that no two options name one file. Raises InputError."""
     for option, target in outputs.items():
         check_writable(option, target, inputs)
     check_apart(outputs)

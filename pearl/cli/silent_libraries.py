@@ -1,4 +1,4 @@
-"""Warnings of libraries about nothing that is wrong or that a user could mend."""
+"""Silences warnings of libraries that report nothing wrong, or nothing that a user could mend."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ EXPECTED = {
 
 
 def pass_over(record: logging.LogRecord) -> bool:
-    """False for a message that is expected."""
+    """Return False, as a logging filter, for a message that is expected and is to be dropped."""
     return not record.getMessage().startswith(EXPECTED[record.name])
 
 
 def silence_expected() -> None:
-    """Drop these messages, and no other of their loggers."""
+    """Drop the expected messages from their loggers; other messages of the same loggers stay."""
     for name in EXPECTED:
         logging.getLogger(name).addFilter(pass_over)

@@ -1,1 +1,1 @@
-"""Whatever runs a language model or asks one: chat engines, their weights, prompts, calls in bulk."""
+"""All that runs or asks a language model: chat engines, their weights, prompts, and calls in bulk."""

@@ -1,4 +1,4 @@
-"""Prompts that fit the model: the request whole, the documents cut fairly, everything of the person fenced as data."""
+"""Prompts that fit the model's context: the request whole, documents cut evenly, all the person's texts fenced."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ WANTED_LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """An answered turn of a conversation."""
+    """A past turn of a conversation: a request and its answer."""
 
     request: str | None  # None for an answer without a request
     text: str
@@ -59,7 +59,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class PromptInputs:
-    """A text to write."""
+    """The material of a prompt: request, documents, instructions, and what is known of writer and reader."""
 
     template: Template
     request: str
@@ -78,7 +78,7 @@ class PromptInputs:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Messages to a model."""
+    """The messages to a model, and the documents that they show."""
 
     messages: tuple[Message, ...]
     used: tuple[Document, ...]  # the documents in it, best first
@@ -89,7 +89,7 @@ class Prompt:
 
 
 def instructed(instructions: str, intent: str | None = None, length: str | int | None = None) -> str:
-    """Add to instructions what the draft is to do, one of INTENTS, and its length: one of LENGTHS, or words."""
+    """Add to instructions the intent of the draft, one of INTENTS, and its length: one of LENGTHS, or words."""
     parts = [instructions]
     if intent is not None:
         parts.append(frame()[f"intent_{intent}"])
@@ -101,7 +101,7 @@ def instructed(instructions: str, intent: str | None = None, length: str | int |
 
 
 def language_to_name(request: str, instructions: str, documents: Iterable[Document]) -> str:
-    """Return the name of the language that the request wants if one of the documents to show is in another, else ""."""
+    """Return the name of the language that the request wants, if any of the documents is in another, else ""."""
     wanted = wanted_language(request, instructions)
     if wanted is None or all(detect(document.text) in (None, wanted) for document in documents):
         return ""
@@ -109,7 +109,7 @@ def language_to_name(request: str, instructions: str, documents: Iterable[Docume
 
 
 def check_length(value: object, *, param: str) -> str | int:
-    """Return a length that a draft may have: one of LENGTHS, or a number of words. Raises InputError."""
+    """Check the length wanted for a draft: one of LENGTHS, or a number of words. Raises InputError."""
     if isinstance(value, str) and value in LENGTHS:
         return value
     words = int(value) if isinstance(value, str) and value.isdecimal() else value
@@ -120,8 +120,8 @@ def check_length(value: object, *, param: str) -> str | int:
 
 
 def instructed_by_lines(instructions: str) -> tuple[str, str | int | None]:
-    """Read lines such as "intent: decline" and "length: 80" of a system message as the fields that other clients have;
-    return the instructions and the length. Lines with other values stay as they are."""
+    """Read lines such as "intent: decline" and "length: 80" of a system message, for clients without such fields;
+    return the instructions with them, and the length. Lines with other values stay as they are."""
     intent: str | None = None
     length: str | int | None = None
 
@@ -140,13 +140,13 @@ def instructed_by_lines(instructions: str) -> tuple[str, str | int | None]:
 
 
 def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
-    """The prompt of a first draft: each document as an answered turn, the best one last, next to the request.
+    """Build the prompt of a first draft: each document as an answered turn, the best one last, next to the request.
 
     When room is short the oldest prior turns are dropped first; all but the last of them share half of the room. Then
     documents are cut, all to the same length. Raises ContextExceeded when the request alone does not fit.
 
-    The model is told that documents show manner, never facts: one of 1.5 billion parameters then copies less than half
-    as much (docs/experiments.md, "What a larger model is told").
+    The model is told that documents show manner, never facts: a model of 1.5 billion parameters then copies less than
+    half as much (docs/experiments.md, "What a larger model is told").
     """
     system = _system(inputs.template)
     task = Message("user", _asked(inputs, inputs.follow_up or inputs.request))
@@ -174,8 +174,8 @@ def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pro
 
 
 def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
-    """The prompt after the model answered as an assistant: reworded, and all in one message. A model of 1.5 billion
-    parameters refused none of 18 requests again with the texts quoted so. Raises ContextExceeded."""
+    """Build the prompt for another try, if the model answered as an assistant: reworded, all in one message. So asked,
+    a model of 1.5 billion parameters refused none of 18 requests again. Raises ContextExceeded."""
     slots = {
         "noun": inputs.template.noun,
         "length": _length(inputs),
@@ -198,9 +198,9 @@ def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pr
 
 
 def revision_prompt(inputs: PromptInputs, draft: str, model: ChatModel, max_tokens: int) -> Prompt:
-    """The prompt that asks for an edited draft (papers/pearl.txt, section C.4). Raises ContextExceeded.
+    """Build the prompt that asks for an edited draft (papers/pearl.txt, section C.4). Raises ContextExceeded.
 
-    For a model that goes on with a begun answer, the line EDITED DRAFT is written already: one of 135M parameters
+    For a model that goes on with a begun answer, the line EDITED DRAFT is written already: a model of 135M parameters
     never wrote it by itself.
     """
     begun = BEGUN if model.continues else ""
@@ -227,33 +227,33 @@ def revision_prompt(inputs: PromptInputs, draft: str, model: ChatModel, max_toke
 
 
 def revision_decoding(decoding: Decoding) -> Decoding:
-    """The decoding of a revision: with more tokens than a draft, for the list of what is missing before the text."""
+    """Return the decoding of a revision: more tokens than a draft, since a list of what is missing comes first."""
     return replace(decoding, max_tokens=decoding.max_tokens * 3 // 2)
 
 
 def questions_prompt(inputs: PromptInputs) -> Prompt:
-    """The prompt that asks what the user must still say."""
+    """Build the prompt that asks the model what the user must still say."""
     return Prompt(
         (_system(inputs.template), Message("user", fill(frame()["questions"], request=fenced(inputs.request)))), (), 0
     )
 
 
 def fenced(text: str) -> str:
-    """The text with marks in it broken, so that it cannot end its fence, with lines that end as the prompt's do, and
-    composed (NFC): models know hardly any decomposed letters."""
+    """Prepare a text for a fence in a prompt: marks in it are broken, so that it cannot end the fence, line ends are
+    made those of the prompt, and letters are composed (NFC), since models hardly know decomposed ones."""
     return MARKS.broken(composed(text.strip().replace("\r\n", "\n")))
 
 
 def edited_draft(answer: str) -> str | None:
-    """The text below the line EDITED DRAFT; None when the answer, its beginning included, has no such line or nothing
-    below it. A model whose answer was begun with the mark may have set it again."""
+    """Return the text below the line EDITED DRAFT; None if the answer, its beginning included, has no such line or
+    nothing below it. A model whose answer was begun with the mark may have written it again."""
     answer = without_reasoning(answer)
     marked = EDITED.search(answer)
     return (unfenced(answer[marked.end() :]) or None) if marked else None
 
 
 def listed_questions(answer: str) -> tuple[str, ...]:
-    """The questions of an answer that was asked for as a list, at most three; not those of reasoning before it."""
+    """Return at most three questions from an answer that lists some; reasoning before the list does not count."""
     lines = (line.strip() for line in without_reasoning(answer).splitlines())
     questions = (re.sub(r"^(?:[-*•]|\d+[.)、．）])\s*", "", line) for line in lines if is_question(line))
     return tuple(dict.fromkeys(question for question in questions if re.search(r"\w", question)))[:3]
@@ -264,7 +264,7 @@ def _system(template: Template) -> Message:
 
 
 def first_message(template: Template) -> Message:
-    """Return the message that a first draft's prompt begins with where documents are shown."""
+    """Return the first message of a draft's prompt that shows documents."""
     return Message("system", f"{_system(template).content} {fill(frame()['manner'], noun=template.noun)}")
 
 
@@ -422,7 +422,7 @@ def _shown_request(document: Document, count: CountTokens) -> str | None:
 
 
 def fair_shares(sizes: Sequence[int], room: int) -> list[int]:
-    """Each size if all fit; else all get the same limit, and what short ones leave goes to the long ones."""
+    """Divide ``room``: every size that fits is given whole, the larger ones get an equal limit from what is left."""
     shares = [0] * len(sizes)
     left = len(sizes)
     for position in sorted(range(len(sizes)), key=sizes.__getitem__):
@@ -433,8 +433,8 @@ def fair_shares(sizes: Sequence[int], room: int) -> list[int]:
 
 
 def cut(text: str, tokens: int, count: CountTokens) -> str:
-    """Cut a text that has more tokens after a whole word, with an ellipsis for the rest. Within a run without spaces,
-    as of Japanese, any character that a reader sees may be the last."""
+    """Cut a text to a number of tokens, after a whole word, with an ellipsis for the rest. In a long run without
+    spaces, as in Japanese, the cut may come after any visible character."""
     if count(text) <= tokens:
         return text
     ends = [

@@ -25,7 +25,7 @@ ROWS = 250  # resamples at a time: what is N wide must fit into memory
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A statistic; NaN where it is undefined."""
+    """A statistic with its values on the resamples; NaN where it is undefined."""
 
     value: float  # of the records
     resampled: Floats  # of each resample of them, (R,)
@@ -34,8 +34,8 @@ class Estimate:
 
     @property
     def interval(self) -> Interval | None:
-        """None if the statistic is undefined; undefined resamples are left out. It always holds the value, even if all
-        resamples lie above it, as those of a distance near zero do."""
+        """Return the 95% interval; None if the statistic is undefined. Undefined resamples are left out. It always
+        holds the value, even if all resamples lie above it, as those of a distance near zero do."""
         if not np.isfinite(self.value):
             return None
         defined = self.resampled[np.isfinite(self.resampled)]
@@ -56,15 +56,15 @@ class Estimate:
 
 
 def drawn(clusters: Sequence[str], *records: Sequence[str]) -> tuple[str, ...]:
-    """The names to resample: the ``clusters``, or the ``records`` in them where there is one cluster, of which every
-    resample would be a copy and every interval without a width; and so on, where these are one, too. Without names of
-    records each is one by itself."""
+    """Return the names to resample by: the ``clusters``; if there is only one, whose resamples would all be equal, the
+    first of ``records`` with several names, which are coarse to fine. Without ``records`` each record is its own
+    cluster then."""
     finer = records or ([str(index) for index in range(len(clusters))],)
     return tuple(next((names for names in (clusters, *finer) if len(set(names)) > 1), clusters))
 
 
 class Bootstrap:
-    """Resamples of the clusters ``names[i]`` of records i, drawn once and used for every statistic."""
+    """Resamples of the clusters that records belong to (``names``, (N,)), drawn once and used for every statistic."""
 
     def __init__(self, names: Sequence[str], *, resamples: int = RESAMPLES, seed: int = 0) -> None:
         _, self._cluster = np.unique(np.asarray(names, dtype=str), return_inverse=True)  # (N,)
@@ -74,7 +74,7 @@ class Bootstrap:
         self._times = draws.astype(np.uint16 if self._size < 2**16 else np.uint32)  # (R, U) how often each was drawn
 
     def totals(self, features: ArrayLike) -> tuple[Floats, Floats]:
-        """The sums of ``features`` (N, F) over the records, and over each resample of them: (F,), (R, F)."""
+        """Return the sums of ``features``, (N, F), over the records and over each resample: (F,), (R, F)."""
         table = np.asarray(features, np.float64)
         by_cluster = np.zeros((self._size, table.shape[1]))  # (U, F)
         np.add.at(by_cluster, self._cluster, table)
@@ -82,13 +82,13 @@ class Bootstrap:
         return table.sum(axis=0), np.concatenate(resampled)
 
     def sums(self, features: ArrayLike, function: Callable[[Floats], Floats]) -> Estimate:
-        """A statistic that is a function of sums over the records: ``features`` (N, F), ``function`` (R, F) -> (R,)."""
+        """Estimate a statistic that is a ``function``, (R, F) -> (R,), of sums over records of ``features``, (N, F)."""
         all_of_them, resampled = self.totals(features)
         with np.errstate(divide="ignore", invalid="ignore"):
             return Estimate(float(function(all_of_them[None])[0]), function(resampled))
 
     def weights(self, function: Callable[[Floats], Floats]) -> Estimate:
-        """Any statistic of weighted records: ``function`` takes how often each record counts, (R, N) -> (R,)."""
+        """Estimate any statistic: ``function`` takes the count of each record per resample, (R, N) -> (R,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             value = float(function(np.ones((1, len(self._cluster))))[0])
             resampled = [function(times[:, self._cluster].astype(np.float64)) for times in self._parts()]
@@ -99,31 +99,31 @@ class Bootstrap:
             yield self._times[start : start + ROWS]
 
     def mean(self, values: ArrayLike) -> Estimate:
-        """The mean of values (N,)."""
+        """Estimate the mean of values, (N,)."""
         return self.ratio(values, np.ones(len(self._cluster)))
 
     def share(self, counted: ArrayLike, among: ArrayLike | None = None) -> Estimate:
-        """The share of the records, or of those ``among`` them, that are ``counted``, all (N,) of 0 and 1; NaN of none.
+        """Estimate the share of records, or of those ``among``, that are ``counted``, (N,) of 0 and 1; NaN of none.
 
-        If all resamples have the same, its interval is Wilson's over the clusters, since theirs has no width.
+        If all resamples have the same share, its interval is Wilson's over the clusters: theirs would have no width.
         """
         inside = np.ones(len(self._cluster)) if among is None else np.asarray(among, np.float64)
         found = self.ratio(np.asarray(counted, np.float64) * inside, inside)
         return replace(found, clusters=self.clusters(inside))
 
     def clusters(self, inside: ArrayLike) -> int:
-        """The number of clusters with a record that is ``inside``, (N,) of 0 and 1."""
+        """Count the clusters with a record that is ``inside``, (N,) of 0 and 1."""
         return len(np.unique(self._cluster[np.asarray(inside, bool)]))
 
     def ratio(self, values: ArrayLike, weights: ArrayLike) -> Estimate:
-        """The sum of one over the sum of the other, both (N,); NaN where that is not above zero."""
+        """Estimate the sum of ``values`` over that of ``weights``, (N,) each; NaN where the latter is not above 0."""
         return self.sums(
             np.column_stack((values, weights)),
             lambda sums: sums[:, 0] / np.where(sums[:, 1] > 0, sums[:, 1], np.nan),
         )
 
     def median(self, values: ArrayLike) -> Estimate:
-        """The median of values (N,), the mean of the two middle ones of an even number."""
+        """Estimate the median of values, (N,); of an even number the mean of the two middle ones."""
         ordered = np.argsort(values, kind="stable")
         sorted_values = np.asarray(values, np.float64)[ordered]
 
@@ -137,13 +137,13 @@ class Bootstrap:
         return self.weights(middle)
 
     def pearson(self, first: ArrayLike, second: ArrayLike) -> Estimate:
-        """Pearson's r of two (N,); NaN where either is constant."""
+        """Estimate Pearson's r of two variables, (N,) each; NaN where either is constant."""
         # r does not change when a constant is taken off, and the sums of squares then keep their digits
         x, y = _centred(first), _centred(second)
         return self.sums(np.column_stack((np.ones(len(x)), x, y, x * x, y * y, x * y)), pearson_of_sums)
 
     def spearman(self, first: ArrayLike, second: ArrayLike) -> Estimate:
-        """Spearman's rho of two (N,): Pearson's r of their ranks within each resample."""
+        """Estimate Spearman's rho, Pearson's r of ranks within each resample, of two variables, (N,) each."""
         groups = [np.unique(np.asarray(values), return_inverse=True)[1] for values in (first, second)]
 
         def correlation(weights: Floats) -> Floats:
@@ -155,7 +155,7 @@ class Bootstrap:
 
 
 def pearson_of_sums(sums: Floats) -> Floats:
-    """r from the sums of 1, x, y, xx, yy and xy: (R, 6) -> (R,)."""
+    """Compute Pearson's r from the sums of 1, x, y, xx, yy and xy: (R, 6) -> (R,)."""
     n, x, y, xx, yy, xy = sums.T
     spread_x, spread_y = xx - x * x / n, yy - y * y / n
     # what is left of a constant after rounding is no spread
@@ -164,7 +164,7 @@ def pearson_of_sums(sums: Floats) -> Floats:
 
 
 def or_nan(divisor: Floats | float) -> Floats | float:
-    """NaN for what cannot be divided by, also after rounding."""
+    """Replace a divisor that is 0, up to rounding, by NaN."""
     return np.where(np.abs(divisor) < 1e-12, np.nan, divisor)
 
 

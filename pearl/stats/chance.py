@@ -1,8 +1,8 @@
-"""The rule by which one of many settings is taken: only if it is better than the default by more than chance.
+"""The rule for choosing among many settings: one is taken only if it is better than the default by more than chance.
 
-The best of many settings looks good by chance alone. So it is held against the best of as many where each cluster of
-records (a user, or a request) has the default's results and the setting's exchanged or not at random, which makes no
-difference where no setting is better.
+The best of many settings looks good by chance alone. So its gain is compared with the best gain after exchanges at
+random: in each cluster of records (a user, or a request) the results of default and setting are exchanged or not, which
+makes no difference where no setting is better.
 
 Dimensions in comments: N records, U clusters, R random exchanges, F features.
 """
@@ -24,11 +24,11 @@ ROUNDED = 1e-9  # more than sums in another order differ by
 def share_by_chance(
     default: Floats, settings: Iterable[Floats], figure: Callable[[Floats], Floats], clusters: ArrayLike
 ) -> float:
-    """The share of random exchanges whose best setting gains as much over the default as the best one really does; 1
-    where none gains anything.
+    """Return the share of random exchanges in which the best setting gains at least what the best one really gains over
+    the default; 1 where none gains anything.
 
-    ``default`` and each of the settings are features (N, F), of whose sums ``figure`` makes the metric: (R, F) -> (R,);
-    where it is undefined nothing is gained. ``clusters`` names the cluster of each record, (N,).
+    ``default`` and each of the settings are features, (N, F), of whose sums ``figure`` makes the metric, (R, F) ->
+    (R,); where it is undefined nothing is gained. ``clusters`` names the cluster of each record, (N,).
     """
     names, cluster = np.unique(np.asarray(clusters), return_inverse=True)
     signs = np.random.default_rng(0).choice((-1.0, 1.0), size=(EXCHANGES, len(names)))  # one for all settings
@@ -48,7 +48,7 @@ def share_by_chance(
 
 
 def exchange_p(first: Floats, second: Floats, figure: Callable[[Floats], Floats], clusters: ArrayLike) -> float:
-    """The two-sided p-value of the difference of two settings' figures, by the same exchanges: with few clusters it
+    """Return the two-sided p-value of the difference of two settings' metrics, by such exchanges; with few clusters it
     cannot be small. The arguments are those of :func:`share_by_chance`."""
     sides = [share_by_chance(one, [other], figure, clusters) for one, other in ((first, second), (second, first))]
     return min(1.0, 2 * max(min(sides), 1 / EXCHANGES))

@@ -12,7 +12,7 @@ DIGITS = 9  # sums over several threads differ behind these
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A figure and its 95% interval."""
+    """A statistic's value and its 95% interval."""
 
     value: float
     low: float
@@ -23,7 +23,7 @@ class Interval:
 
 
 def wilson(successes: float, total: int) -> Interval | None:
-    """A proportion with Wilson's 95% interval, which has a width at 0 and 1 too; None of nothing."""
+    """Return a proportion with Wilson's 95% interval, whose width is not 0 at 0 and 1; None if ``total`` is 0."""
     if total == 0:
         return None
     share, square = successes / total, Z * Z
@@ -33,7 +33,7 @@ def wilson(successes: float, total: int) -> Interval | None:
 
 
 def even_p(first: int, second: int) -> float:
-    """The exact two-sided p-value of two counts that chance would make equal, as in a sign test or McNemar's test; 1 if
+    """Return the exact two-sided p-value of two counts under equal chances, as in a sign test or McNemar's test; 1 if
     both are 0."""
     n = first + second
     ways = tail = 1
@@ -44,7 +44,7 @@ def even_p(first: int, second: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values corrected for their number by Holm's step-down method, in the order given."""
+    """Correct p-values for their number by Holm's step-down method; return them in the order given."""
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     corrected, worst = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(order):

@@ -1,1 +1,1 @@
-"""The style of a person: manner, edges and likeness of texts, claims, and edits."""
+"""The style of a person: their manner and edges, likeness of texts to theirs, claims in drafts, and edits."""

@@ -1,8 +1,8 @@
-"""Texts of other people in a prompt, which may neither end the fence around them nor begin a turn.
+"""Makes other people's texts safe in a prompt: they can neither end the fence around them nor begin a turn.
 
-Marks of ours and the control tokens of chat templates are broken in what a model is sent; what is stored stays as it
-is. A mark is known by how a reader sees it, whatever characters it is written in; a token by what a server's tokenizer
-may make of it, which is the same but for compatibility forms and characters without a width.
+Marks of ours and control tokens of chat templates are broken in what a model is sent; what is stored stays as it is. A
+mark is recognised by how it looks to a reader, whatever characters it is written in; a token also with compatibility
+forms and zero-width characters, of which a server's tokenizer may make the token itself.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ SEEN = _Folded(_seen)
 
 
 class Marks:
-    """The marks of one prompt's fences, by name."""
+    """The marks of a prompt's fences, given by their names."""
 
     def __init__(self, names: Sequence[str]) -> None:
         seen = [name.translate(SEEN) for name in names]
@@ -94,13 +94,13 @@ class Marks:
         self._mark = re.compile(rf"(?P<closing>[<‹])(?=\s*(?:/\s*)+(?:{spaced})\b)|<(?=(?:{plain})\b)")
 
     def broken(self, text: str) -> str:
-        """The text with such marks in it broken, those of chat templates too."""
+        """Return the text with such marks, and control tokens of chat templates, broken by an inserted blank."""
         return without_role_tokens(_broken(self._mark, text, SEEN))
 
 
 def without_role_tokens(text: str, others: Iterable[str] = ()) -> str:
-    """The text with the control tokens of chat templates broken, so that a tokenizer reads them as any other text;
-    ``others`` are those of a tokenizer that is known."""
+    """Break the control tokens of chat templates in a text, so that a tokenizer reads them as plain text; ``others``
+    are control tokens of a tokenizer that is known."""
     text = _broken(ROLE_TOKEN, text, COMPATIBLE)
     for token in others:
         text = text.replace(token, f"{token[0]}{APART}{token[1:]}")

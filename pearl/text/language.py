@@ -1,4 +1,4 @@
-"""The language that a text is in, and the one that a request wants its draft in, as ISO 639 codes of two letters."""
+"""The language of a text, and the language that a draft for a request is to be in, as two-letter ISO 639 codes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MAIL_BELOW = re.compile(r"\A(.{1,300}?):\s*(?:\n|[\"“„«])(.+)", re.DOTALL)
 
 
 def detect(text: str) -> str | None:
-    """Return the language of a text; None where its beginning is too short, unsure, or in a language without a name
+    """Return the language of a text; None if its beginning is too short, not sure, or in a language that is not known
     here."""
     begin = text[: 2 * LONGEST]
     language = _known.get(hash(begin), UNKNOWN)
@@ -72,14 +72,14 @@ _known: dict[int, str | None] = {}
 
 @cache
 def names() -> dict[str, str]:
-    """Return the English name of each known language by its code."""
+    """Return the English names of the known languages by code."""
     return {code: english[0] for code in _codes() for english in [_phrases().by_language(code)[0]]}
 
 
 def wanted_language(request: str, instructions: str = "") -> str | None:
-    """Return the language that a draft is to be in: the one that instructions or the request name, or of the mail that
-    is answered if the request says so, else of the request. None if that is unsure, or if instructions speak of a
-    language in other words: they outrank what is found here."""
+    """Return the language that a draft is to be in: one named by instructions or request, that of the answered mail if
+    the request says so, else the request's own. None if that is unsure, or if the instructions speak of a language in
+    words not known here, since they take precedence."""
     if named := _named(instructions):
         return named
     if _patterns()[0].search(instructions[:LONGEST_REQUEST]):

@@ -1,7 +1,7 @@
-"""Lists of phrases by which texts are known, in TOML files with a section for each language.
+"""Lists of phrases that texts are searched for, in TOML files with a section for each language.
 
-An entry is a part of a regular expression. ``{name}`` stands for any entry of that list: in an entry for one of its own
-section, in a pattern for one of any language.
+An entry is a part of a regular expression. ``{name}`` stands for any entry of the list of that name: within an entry,
+in the same section; in a pattern, in any language.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PatternT = TypeVar("PatternT")
 
 
 class Phrases:
-    """The lists of one file. Raises InputError that names the file, section and entry that cannot be used."""
+    """The lists in one file. Raises InputError that names the file, section and entry that cannot be used."""
 
     def __init__(self, file: Traversable) -> None:
         self._file = file
@@ -36,17 +36,17 @@ class Phrases:
 
     @classmethod
     def of(cls, package: str, name: str) -> Phrases:
-        """Read the lists of that name that a package ships."""
+        """Read a package's file of lists by its name."""
         return cls(files(package) / "phrases" / f"{name}.toml")
 
     def entries(self, name: str, languages: Container[str] | None = None) -> Sequence[str]:
-        """Return the entries of a list in all languages, or in these."""
+        """Return the entries of a list in all languages, or in ``languages`` only."""
         if languages is None:
             return self._lists[name]
         return [entry for code in self._sections if code in languages for entry in self._sections[code].get(name, ())]
 
     def by_language(self, name: str) -> Sequence[Sequence[str]]:
-        """Return the entries of a list, language by language."""
+        """Return the entries of a list, one sequence per language."""
         return [lists[name] for lists in self._sections.values() if name in lists]
 
     def lists(self, section: str) -> Sequence[str]:
@@ -54,15 +54,15 @@ class Phrases:
         return list(self._sections[section])
 
     def fault(self, what: str) -> InputError:
-        """Return the error for lists that do not hold what their reader needs."""
+        """Return an error that names the file, for lists that their reader cannot use."""
         return InputError(f"{self._file}: {what}.", code="broken_phrases")
 
     def compile(self, pattern: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
-        """Compile a pattern with ``{name}`` in it."""
+        """Compile a pattern in which ``{name}`` stands for a list."""
         return self.compile_with(re.compile, pattern, flags)
 
     def compile_with(self, compiler: Callable[[str, int], PatternT], pattern: str, flags: int) -> PatternT:
-        """Compile as another library does."""
+        """Compile such a pattern with another library's ``compiler``."""
         try:
             return compiler(_filled(pattern, self._lists), flags)
         except (re.error, regex.error):
@@ -70,7 +70,7 @@ class Phrases:
             raise
 
     def check(self, compiler: Callable[[str, int], object] = re.compile, flags: int = re.IGNORECASE) -> None:
-        """Compile each entry alone. It takes too long to be done whenever a program starts."""
+        """Compile each entry alone, to find a bad one. It takes too long to be done at every start of a program."""
         for _, where, entry in self._entries():
             try:
                 compiler(entry, flags)

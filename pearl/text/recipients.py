@@ -1,4 +1,4 @@
-"""The recipient of a text and the thread it belongs to: what is accepted, and which two are the same."""
+"""The recipient and the thread of a text: which values are valid, and which recipients are the same."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ADDRESSED_LINE = re.compile(r"^[ \t]*(recipient|thread):[ \t]*(\S[^\n]*?)[ \t]*(
 
 
 def check_recipient(value: Any, *, param: str = "recipient") -> str:
-    """Return a recipient as it is kept: the address in small letters, or a handle, a name or a channel as it is given.
+    """Return a recipient in the form that is kept: an address in small letters, or a handle, name or channel as given.
 
-    Of "Nan Lee <nan@example.org>" the address counts, also where the name is another address: mail goes to the address.
+    Of "Nan Lee <nan@example.org>" the address counts, even if the name is another address: mail goes to the address.
     Raises InputError for more than one recipient, control characters or more than 200 characters.
     """
     given = check_id(value.strip() if isinstance(value, str) else value, param=param)
@@ -43,7 +43,7 @@ def check_recipient(value: Any, *, param: str = "recipient") -> str:
 
 
 def recipient_of(value: str) -> str | None:
-    """Return a source's recipient as it is kept; None where it cannot be one, which must not cost the document."""
+    """Return a recipient in the form that is kept; None for an invalid one, which must not cost the document."""
     try:
         return check_recipient(" ".join(value.split()))
     except InputError:
@@ -59,8 +59,8 @@ def check_document(document: Document) -> None:
 
 
 def addressed_by_lines(instructions: str) -> tuple[str, str | None, str | None]:
-    """Read lines such as "recipient: nan@example.org" and "thread: rails" of a system message as the fields that other
-    clients have; return the other lines, the recipient and the thread. Lines with unusable values stay."""
+    """Read lines such as "recipient: nan@example.org" and "thread: rails" of a system message, for clients without such
+    fields; return the other lines, the recipient and the thread. Lines with invalid values stay."""
     found: dict[str, str] = {}
 
     def take(line: re.Match[str]) -> str:
@@ -76,5 +76,5 @@ def addressed_by_lines(instructions: str) -> tuple[str, str | None, str | None]:
 
 
 def same_recipient_key(recipient: str) -> str:
-    """A key that is the same for two spellings of a recipient: in other case, or without "@" or "#"."""
+    """Return a key that is equal for spellings of one recipient, with other capitals or without "@" or "#"."""
     return composed(recipient).casefold().lstrip("@#")

@@ -1,4 +1,4 @@
-"""Addresses: those of this machine; as they may be shown and logged; and why one cannot be used."""
+"""URLs: whether one is of this machine, how one is shown without secrets, and why one cannot be used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HIDDEN = "***"
 
 
 def is_loopback(host: str | None) -> bool:
-    """True if a URL's host, or the address of a connection, is this machine itself; of names only localhost is."""
+    """True if a URL's host, or a connection's address, is this machine itself; the only such name is localhost."""
     try:
         address = ip_address(host or "")
     except ValueError:
@@ -23,19 +23,19 @@ def is_loopback(host: str | None) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """The text with the user and password of each address in it hidden, and the keys among its parameters."""
+    """Hide the user and password in each URL of a text, and keys and tokens among its parameters."""
     return KEY.sub(rf"\1{HIDDEN}", USER.sub(rf"\1{HIDDEN}@", text))
 
 
 def why(error: Exception, url: str) -> str:
-    """The reason why an address cannot be used; a reader that fails on a password quotes a part of it."""
+    """Return why a URL cannot be used, without quoting a part of its password."""
     if isinstance(error, ValueError) and "@" in url:
         return "check its parts, and write %40 for @, %2F for / and %3A for : in its user and password"
     return without_secrets(str(error))
 
 
 def distrusted(error: BaseException | None) -> str | None:
-    """Return why a server's certificate is not trusted, if that is behind the error: such as that it has expired."""
+    """Return why a server's certificate is not trusted, such as that it has expired, if that caused the error."""
     while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
         error = error.__cause__ or error.__context__
     return None if error is None else error.verify_message.rstrip(".")

@@ -1,4 +1,4 @@
-"""The definition of a usable text, made once for imports, the HTTP API and the command line."""
+"""The rules for valid texts, ids and times, made once for imports, the HTTP API and the command line."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ JOINED = re.compile(r"(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
 
 
 def is_blank(text: str) -> bool:
-    """True when a reader sees nothing of the text."""
+    """True if nothing of the text is visible to a reader."""
     return _BLANK.fullmatch(text) is not None
 
 
 def check_text(text: Any, *, param: str = "text") -> str:
-    """The text itself if it can be stored and shown, else an error that names ``param``."""
+    """Return the text if it can be stored and shown. Raises InputError that names ``param``."""
     if not isinstance(text, str):
         raise InputError(f"'{param}' must be a string, not {json_type(text)}.", param=param, code="wrong_type")
     if is_blank(text):
@@ -44,7 +44,7 @@ def check_text(text: Any, *, param: str = "text") -> str:
 
 
 def check_characters(text: str, *, param: str) -> str:
-    """Refuse NUL characters (PostgreSQL cannot keep them), lone surrogates and texts over 1 MB."""
+    """Return the text. Raises InputError for NUL (PostgreSQL cannot keep it), lone surrogates, or over 1 MB."""
     if "\0" in text:
         raise InputError(
             f"'{param}' contains a NUL character; is it a binary file? Send plain text.",
@@ -69,12 +69,12 @@ def check_characters(text: str, *, param: str) -> str:
 
 
 def storable(text: str) -> str:
-    """A model's text without what no database can keep: NUL characters and halves of surrogate pairs."""
+    """Return a model's text without what databases cannot store: NUL characters and lone surrogates."""
     return text.replace("\0", "").encode(errors="replace").decode()
 
 
 def printable(text: str) -> str:
-    """The text without line breaks and escape sequences: what a source calls itself must not reach the terminal.
+    """Return the text with line breaks and escape sequences replaced, lest a source's name controls the terminal.
 
     Joiners within emojis, hard spaces and characters younger than Python's tables, which it calls not printable, stay.
     """
@@ -89,7 +89,7 @@ def _obeyed(character: str) -> bool:
 
 
 def check_id(value: Any, *, param: str = "id") -> str:
-    """A document's, user's or voice's name: 1 to 200 printable characters."""
+    """Return the id of a document, user or voice, if it has 1 to 200 printable characters. Raises InputError."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)  # many exports number their messages
     if not isinstance(value, str):
@@ -105,7 +105,7 @@ def check_id(value: Any, *, param: str = "id") -> str:
 
 
 def parse_timestamp(value: Any, *, param: str = "timestamp", now: float | None = None) -> float:
-    """Unix seconds from Unix seconds or RFC 3339; a time without an offset is taken as UTC."""
+    """Return Unix seconds for Unix seconds or an RFC 3339 time, in UTC without an offset. Raises InputError."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise InputError(
             f"'{param}' must be Unix seconds or an RFC 3339 time, not {json_type(value)}.",
@@ -129,7 +129,7 @@ def parse_timestamp(value: Any, *, param: str = "timestamp", now: float | None =
 
 
 def format_timestamp(seconds: float) -> str:
-    """RFC 3339 in UTC, to the second where the fraction is zero."""
+    """Return an RFC 3339 time in UTC, without a fraction of a second if that is zero."""
     moment = datetime.fromtimestamp(seconds, UTC)
     return moment.isoformat().replace("+00:00", "Z")
 
@@ -159,7 +159,7 @@ def _as_float(value: float) -> float:
 
 
 def json_type(value: Any) -> str:
-    """The JSON name of a value's type, for error messages."""
+    """Return the name of a value's type in JSON, for error messages."""
     if value is None:
         return "null"
     names = {
@@ -174,12 +174,12 @@ def json_type(value: Any) -> str:
 
 
 def meant(name: str, among: Iterable[str]) -> str:
-    """Ask, after a blank, for the name that ``name`` may be a misspelling of; empty if none is near."""
+    """Return " Did you mean 'X'?" for the name that ``name`` may be a misspelling of; empty if none is near."""
     names = {each.casefold(): each for each in among}
     near = get_close_matches(name.casefold(), names, n=1)
     return f" Did you mean '{names[near[0]]}'?" if near else ""
 
 
 def counted(count: int, noun: str) -> str:
-    """'1 draft', '1,234 drafts'."""
+    """Return a count with its noun: '1 draft', '1,234 drafts'."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

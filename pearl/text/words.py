@@ -1,5 +1,5 @@
-"""Words and characters as readers of any script see them: a letter with its combining marks is one, and where a script
-has no spaces each sign is a word of its own (as in Unicode Standard Annex 29, whose dictionaries nobody ships)."""
+"""Words and characters as readers of any script see them: a letter with its combining marks is one character, and in a
+script without spaces each sign is a word (as in Unicode Standard Annex 29, but without dictionaries)."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ _RESPELT = regex.compile(r"[ßı\u0307\u0301\p{Greek}\p{Cyrillic}\p{Arabic}\p{He
 
 
 def words_of(pattern: re.Pattern[str], text: str) -> list[str]:
-    """The words that :func:`word_spots` places."""
+    """Return the words whose places :func:`word_spots` yields."""
     if text.isascii() or not _UNUSUAL.search(text):
         return pattern.findall(text)
     return [text[start:end] for start, end in word_spots(pattern, text)]
 
 
 def word_spots(pattern: re.Pattern[str], text: str) -> Iterator[Spot]:
-    """The places of what a pattern of words finds, where combining marks count as letters. What holds signs of a script
-    without spaces is taken apart."""
+    """Yield the places of a word pattern's matches, in which combining marks count as letters. A match with signs of a
+    script without spaces is split into single signs."""
     if text.isascii() or not _UNUSUAL.search(text):
         yield from (match.span() for match in pattern.finditer(text))
         return
@@ -65,13 +65,13 @@ def word_spots(pattern: re.Pattern[str], text: str) -> Iterator[Spot]:
 
 
 def composed(text: str) -> str:
-    """The text with each letter and its marks as one code point where there is one (NFC)."""
+    """Compose letters and their marks to one code point where there is one (NFC)."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def folded(text: str) -> str:
-    """The text in small letters, composed (NFC), without what is written or left out at will: vowel signs of Arabic and
-    Hebrew, Greek accents, dots on a Turkish i."""
+    """Return the text in small letters, composed (NFC), without marks that writers may leave out: vowel signs of Arabic
+    and Hebrew, Greek accents, dots on a Turkish i."""
     text = text.lower()
     if text.isascii() or not _RESPELT.search(text):
         return composed(text)
@@ -81,7 +81,7 @@ def folded(text: str) -> str:
 
 
 def count_words(text: str) -> int:
-    """The number of words between spaces; where a script has none, two signs of Han or kana, or four of Thai."""
+    """Count words between spaces; in scripts without spaces, two signs of Han or kana, or four of Thai, are one."""
     pieces = len(text.split())
     if text.isascii():
         return pieces
@@ -89,12 +89,12 @@ def count_words(text: str) -> int:
 
 
 def characters(text: str, start: int = 0, end: int | None = None) -> Iterator[Spot]:
-    """The places of the characters that a reader sees: a letter with its accents, or a family of emoji, is one."""
+    """Yield the places of visible characters: a letter with its accents, or a family of emoji, is one."""
     return (match.span() for match in _CHARACTER.finditer(text, start, len(text) if end is None else end))
 
 
 def character_start(text: str, place: int) -> int:
-    """The beginning of the character that the place lies in; between two characters, the place itself."""
+    """Return the start of the visible character that ``place`` is in; between two characters, the place itself."""
     if not 0 < place < len(text):
         return place
     around = characters(text, max(0, place - LONGEST_CHARACTER), place + LONGEST_CHARACTER)
@@ -102,13 +102,13 @@ def character_start(text: str, place: int) -> int:
 
 
 def is_question(sentence: str) -> bool:
-    """True when a question mark of any script stands last."""
+    """True if the sentence ends with a question mark of any script."""
     return _QUESTION.search(sentence) is not None
 
 
 def rouge_words(text: str) -> list[str]:
-    """The words that ROUGE counts: as in the library ``rouge-score`` without stemming, lower-cased runs of a-z and 0-9.
-    Of a text most of whose letters are not a-z that would leave nothing; its words are those of its script."""
+    """Return the words that ROUGE counts, lower-cased runs of a-z and 0-9, as the library ``rouge-score`` does without
+    stemming. In a text of mostly other letters, which that would leave empty, they are the words of its script."""
     lower = text.lower()
     latin = LATIN.findall(lower)
     letters = sum(map(len, latin))

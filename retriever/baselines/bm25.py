@@ -1,7 +1,7 @@
-"""BM25 as the published systems compare with it: rank-bm25's Okapi variant, k1 = 1.5, b = 0.75.
+"""BM25, the baseline of published systems: rank-bm25's Okapi variant, k1 = 1.5, b = 0.75.
 
-The trained retriever's signals come from another index (``retriever.history.lexical``), which gives the same
-scores at serving speed.
+The trained retriever's signals come from another index (``retriever.history.lexical``), which gives the same scores at
+serving speed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class BM25Retriever(Retriever):
 
 class OkapiIndex:
     def __init__(self, texts: Sequence[list[str]]) -> None:
-        """``texts``: the words of each."""
+        """Index texts, each given as the list of its words."""
         self._size = len(texts)
         self._okapi: BM25Okapi | None = None
         if any(texts):  # without a word there is no mean length to divide by

@@ -1,4 +1,4 @@
-"""Dense retrieval: the inner product of vectors (faiss, exact), of texts or requests, and its fusion with BM25."""
+"""Dense retrieval: inner products of embeddings of texts or requests (exact faiss search), and fusion with BM25."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DenseRetriever(Retriever):
 
 
 class DenseRequestsRetriever(DenseRetriever):
-    """Compares the request with the requests that the documents answered, and with the text of one without."""
+    """Scores by the request's cosine with the request each document answered, or with its text if it has none."""
 
     name = "dense-requests"
 
@@ -41,8 +41,8 @@ class DenseRequestsRetriever(DenseRetriever):
 class DenseSumRetriever(Retriever):
     """Adds the request's cosine with the document's text and its cosine with the request that the document answered.
 
-    A document without a request has only the first, which then counts twice: counted once, it would rank the document
-    below nearly all that have a request.
+    For a document without a request the text's cosine counts twice: counted once, it would rank the document below
+    nearly all that have a request.
     """
 
     name = "dense-sum"
@@ -70,8 +70,8 @@ class DenseSumIndex:
 
 class DenseIndex:
     def __init__(self, vectors: Vectors | None, encoder: Encoder) -> None:
-        """``vectors``: (C, E), None for an empty history. While some are NaN, not embedded yet, all score 0:
-        cosines of some would outrank the others."""
+        """Index ``vectors``, (C, E), None for an empty history. If some are NaN (not embedded yet), all score 0:
+        cosines of some documents would outrank the others."""
         self._encoder = encoder
         self._index = None
         self._size = 0 if vectors is None else len(vectors)

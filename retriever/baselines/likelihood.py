@@ -1,6 +1,6 @@
 """The likelihood of the request given a document, log p(q given d) under a small model (Sachan et al. 2022).
 
-``likelihood`` asks the embedded model, ``likelihood:google/flan-t5-base`` the paper's, or any other.
+The name ``likelihood`` stands for the embedded model, ``likelihood:google/flan-t5-base`` for the paper's.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ DOCUMENT_TOKENS, REQUEST_TOKENS = 160, 256  # as the auxiliary scores cut them
 
 
 class LikelihoodRetriever(Retriever):
-    """Scores in nats a token of the request; the model is loaded for the first one."""
+    """Scores documents by log p(request given document), in nats per token; the first request loads the model."""
 
     name = "likelihood"
 
     def __init__(self, model: str = EMBEDDED) -> None:
-        """``model``: embedded, or a transformers model or folder, causal or seq2seq."""
+        """``model`` is ``embedded``, or a causal or encoder-decoder model of transformers by name or folder."""
         self._model_name = model
         if model != EMBEDDED:
             self.name = f"{LikelihoodRetriever.name}:{model}"
@@ -60,7 +60,7 @@ class LikelihoodRetriever(Retriever):
 
 
 class LikelihoodIndex:
-    """A history's documents as prompts, made for the first request."""
+    """A history's documents as prompt tokens, computed at the first request."""
 
     def __init__(self, retriever: LikelihoodRetriever, texts: Sequence[str]) -> None:
         self._retriever = retriever

@@ -1,4 +1,4 @@
-"""The trivial baselines: the most recent documents first, whatever is asked for, and documents in random order."""
+"""Trivial baselines: the most recent documents first, whatever the request, or documents in random order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retriever.base import Index, Retriever, Scores, oldest_first
 
 
 class RecentRetriever(Retriever):
-    """1 / (1 + number of newer documents): 1 for the newest of any history."""
+    """Scores documents by recency, 1 / (1 + number of newer documents): 1 for the newest of any history."""
 
     name = "recent"
 
@@ -33,7 +33,7 @@ class RecentIndex:
 
 
 class RandomRetriever(Retriever):
-    """Uniform scores in [0, 1), which the seed, the request and the number of documents decide."""
+    """Scores documents at random in [0, 1); seed, request and number of documents determine the scores."""
 
     name = "random"
 

@@ -38,7 +38,7 @@ SHIPPED = Path(__file__).parents[1] / "embedded"
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """The contents of ``artifact.json``; ``threshold`` to ``ask_unrelated`` are its ``calibration``."""
+    """The contents of ``artifact.json``; the fields ``threshold`` to ``ask_unrelated`` form its ``calibration``."""
 
     name: str
     encoder: str
@@ -78,7 +78,7 @@ class Artifact:
 
     @property
     def fingerprint(self) -> str:
-        """Identity of all that its scores depend on, which theta, margin and floors do not change."""
+        """Identify all that the artifact's scores depend on; theta, margin and floors are not part of it."""
         cascade = [self.reranked, self.weight, None, self.max_tokens]  # None: a bound that artifacts had once
         reading = [self.request_words, self.own_requests]
         # what reads as all earlier artifacts did keeps its name, under which users have calibrated it
@@ -92,7 +92,7 @@ class Artifact:
 
     @property
     def is_split_by_time(self) -> bool:
-        """True where the figures are of the users that it was trained on."""
+        """True if histories were split by time, so that the figures are of the users that it was trained on."""
         return bool(self.training.get("split", {}).get("by") == "time")
 
     @property
@@ -100,7 +100,7 @@ class Artifact:
         return Cascade(self.reranked, self.weight)
 
     def inherited(self) -> str:
-        """One paragraph: what a user of the artifact takes over from its training, and whether to use it at all."""
+        """Describe its calibration, training data and figures in a paragraph, after a warning not to use it, if any."""
         warning = f"Do not use this artifact: {'; '.join(self.do_not_use)}. " if self.do_not_use else ""
         figures = ", ".join(
             f"{name} {value['value']:.3g} [{value['low']:.3g}, {value['high']:.3g}]"
@@ -117,7 +117,7 @@ class Artifact:
 
 
 def write_manifest(folder: Path, artifact: Artifact) -> None:
-    """Write ``artifact.json`` for the files that stand in the folder; the last step, for it makes them an artifact."""
+    """Write ``artifact.json`` for the files in the folder. Do it last: the manifest makes them an artifact."""
     content = manifest_json(replace(artifact, files=carried_files(folder, (MANIFEST, PARTIAL))))
     partial = folder / PARTIAL
     partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -125,7 +125,7 @@ def write_manifest(folder: Path, artifact: Artifact) -> None:
 
 
 def manifest_json(artifact: Artifact) -> dict[str, Any]:
-    """The artifact as ``artifact.json`` holds it."""
+    """Return the contents of ``artifact.json`` as JSON values."""
     content = asdict(artifact) | {"threshold": theta_json(artifact.threshold)}
     if artifact.thresholds is not None:
         content["thresholds"] = {model: theta_json(theta) for model, theta in artifact.thresholds.items()}
@@ -133,7 +133,7 @@ def manifest_json(artifact: Artifact) -> dict[str, Any]:
 
 
 def write_signals(folder: Path, parts: CalibratedParts) -> None:
-    """Write all parts but the cross-encoder."""
+    """Write the word weights, the head and the level to ``signals.safetensors``: all parts but the cross-encoder."""
     from safetensors.numpy import save_file
 
     tensors: dict[str, NDArray[Any]] = {"words": parts.words.weights.astype(np.float16)} | parts.head.tensors()
@@ -170,8 +170,8 @@ def read_manifest(folder: Path) -> Artifact:
 
 
 def read_whole(folder: Path) -> Artifact:
-    """Read the manifest of an artifact to be changed. Raises InputError for one with a missing, foreign or changed
-    file, which writing the manifest again would approve."""
+    """Read the manifest of an artifact that is to be changed, and check its files. Raises InputError for a missing,
+    foreign or changed file, which writing the manifest again would approve."""
     artifact = read_manifest(folder)
     check_carried(folder, artifact.files, (SIGNALS,), (MANIFEST, PARTIAL))
     return artifact

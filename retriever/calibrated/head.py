@@ -1,8 +1,8 @@
-"""The head, a prediction of the gain from the cheap signals; the cascade, which mixes it with a cross-encoder; and the
-level of a score: by how much the document that was chosen is expected to help.
+"""The head, which predicts the gain from cheap signals; the cascade, which mixes its scores with a cross-encoder's; and
+the level of a score: how much the chosen document is expected to help.
 
-Comparing documents tells which helps most, but not by how much: a head that chooses well among commits chooses well
-among mails, but its score means less there. So the level is another model, of the chosen document alone.
+Comparing documents tells which one helps most, but not how much: a head that chooses well among commits also does among
+mails, but its score means less there. So the level is another model's, for the chosen document alone.
 
 Dimensions in comments: C candidates, S signals, M members of the ensemble, H hidden units, I inputs, T trees, N nodes
 of all trees.
@@ -28,7 +28,7 @@ CLIP = 5.0  # standard deviations: a signal far outside what was seen in trainin
 
 @dataclass(frozen=True, slots=True)
 class SignalHead:
-    """The mean over small networks with two hidden layers each beside a linear one."""
+    """Predicts gains from signals: the mean of small networks, each with two hidden layers and a direct linear one."""
 
     mean: Floats  # (S,)
     scale: Floats  # standard deviation, (S,)
@@ -41,12 +41,12 @@ class SignalHead:
     bias: Floats  # (M,)
 
     def inputs(self, signals: Floats) -> Floats:
-        """(C, S), standardised. A signal that is not known yet (NaN) counts as its mean in training, which says nothing
-        for or against."""
+        """Standardise signals, (C, S), and clip outliers. A signal that is not known yet (NaN) counts as its mean in
+        training, which says nothing for or against."""
         return np.asarray(np.nan_to_num(np.clip((signals - self.mean) / self.scale, -CLIP, CLIP)), np.float32)
 
     def logits(self, signals: Floats) -> Floats:
-        """(C, S) -> (C,)"""
+        """Predict each document's score from its signals: (C, S) -> (C,)."""
         inputs = self.inputs(signals)
         hidden = silu(np.einsum("cs,msh->mch", inputs, self.inner, optimize=True) + self.inner_bias[:, None])
         hidden = silu(hidden @ self.middle + self.middle_bias[:, None])  # (M, C, H)
@@ -54,17 +54,17 @@ class SignalHead:
         return np.asarray(logits.mean(axis=0), np.float32)
 
     def tensors(self) -> dict[str, Floats]:
-        """The weights by name, to be saved."""
+        """Return the weights by name, for saving."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def of(cls, tensors: Mapping[str, Floats]) -> SignalHead:
-        """The head made of weights by name; other weights are ignored."""
+        """Make a head from weights by name; other weights are ignored."""
         return cls(**{field.name: np.asarray(tensors[field.name], np.float32) for field in fields(cls)})
 
 
 def silent(head: SignalHead) -> SignalHead:
-    """A head that says 0 of everything, so that a cross-encoder's logit is the score."""
+    """Return a head that scores everything 0, so that a cross-encoder's logit alone is the score."""
     return replace(
         head, outer=np.zeros_like(head.outer), direct=np.zeros_like(head.direct), bias=np.zeros_like(head.bias)
     )
@@ -82,14 +82,14 @@ Reader = Callable[[Iterable[Positions]], Generator[Scores, None, None]]
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """The mix of a cross-encoder's logits with the first stage's scores; documents not read keep the latter."""
+    """Mixes the cross-encoder's logits of the best documents with their first-stage scores; all others keep theirs."""
 
     most: int = MOST  # documents to read
     weight: float = 1.0  # of the logit; the first stage's score has the rest
 
     def scores(self, first: Scores, read: Reader, clock: Clock) -> Scores:
-        """Calibrated scores, (C,), from the first stage's, and from the logits that ``read`` gives for one part of the
-        positions after the other.
+        """Return calibrated scores, (C,): those of the first stage, ``first``, with the best of them mixed with the
+        logits that ``read`` gives for batches of positions.
 
         If time runs out part-way, the logits read so far are discarded.
         """
@@ -110,9 +110,9 @@ LEADING = 3  # documents whose mean score is an input
 
 
 def level_inputs(head: SignalHead, signals: Floats, scores: Floats) -> Floats:
-    """(I,), from the signals of all documents, (C, S), and their scores, (C,): the best one's signals as the head sees
-    them, its score, the mean of the leading scores and of all, their spread, and the best one's lead over the second.
-    """
+    """Return the inputs of a Level, (I,), from all documents' signals, (C, S), and scores, (C,): the best document's
+    signals standardised, its score, the means of the leading and of all scores, their spread, and its lead over the
+    second."""
     best = int(scores.argmax())
     ordered = np.sort(scores)[::-1]
     lead = ordered[0] - ordered[1] if len(ordered) > 1 else 0.0
@@ -122,7 +122,7 @@ def level_inputs(head: SignalHead, signals: Floats, scores: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The mean over regression trees, in which a node's left child follows it."""
+    """Predicts the chosen document's score: the mean of regression trees, whose left child is the next node."""
 
     roots: NDArray[np.int32]  # indices of the trees' first nodes, (T,)
     asked: NDArray[np.int8]  # index of the input that decides, -1 in a leaf, (N,)
@@ -131,12 +131,12 @@ class Level:
     value: Floats  # the score of a leaf, (N,)
 
     def moved(self, head: SignalHead, signals: Floats, scores: Floats) -> Floats:
-        """The head's scores, (C,), all moved by as much as brings the best one to its level: no order and no distance
-        changes. ``signals`` (C, S)."""
+        """Shift all scores of the head, (C,), by the one amount that brings the best score to its level: order and
+        distances stay. ``signals``: (C, S)."""
         return scores + np.float32(self.score(level_inputs(head, signals, scores)) - scores.max())
 
     def score(self, inputs: Floats) -> float:
-        """The score of the chosen document by its inputs, (I,)."""
+        """Predict the score of the chosen document from its inputs, (I,)."""
         nodes = self.roots
         while (inner := self.asked[nodes] >= 0).any():
             left = inputs[self.asked[nodes]] <= self.most[nodes]
@@ -144,12 +144,12 @@ class Level:
         return float(self.value[nodes].mean())
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """The trees by name, to be saved."""
+        """Return the trees as tensors by name, for saving."""
         return {PREFIX + field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def of(cls, tensors: Mapping[str, NDArray[Any]]) -> Level | None:
-        """The trees made of tensors by name; None if there are none."""
+        """Make the trees from tensors by name; None if there are no tensors of trees."""
         if not any(name.startswith(PREFIX) for name in tensors):
             return None
         return cls(**{field.name: tensors[PREFIX + field.name] for field in fields(cls)})

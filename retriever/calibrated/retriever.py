@@ -1,6 +1,6 @@
 """The generation-calibrated retriever: signals over the whole history, the cross-encoder over the best of it.
 
-Its score s follows the gain: s = 0 stands where the gain is the anchor y0, and one more is tau nats more (equations 2
+Its score s measures the gain: s = 0 is a gain of y0 nats (the anchor), and each unit of s is tau nats more (equations 2
 and 3 of papers/pearl.txt). Dimensions in comments: C candidates, S signals.
 """
 
@@ -28,7 +28,7 @@ OTHER_LANGUAGE = 1.3
 
 @dataclass(frozen=True, slots=True)
 class CalibratedParts:
-    """The trained parts."""
+    """The trained parts of a retriever: word weights, head, cross-encoder and level."""
 
     words: WordWeights
     head: SignalHead

@@ -1,4 +1,4 @@
-"""``pearl rank``"""
+"""The command ``pearl rank``: score the documents of each request in a file."""
 
 from __future__ import annotations
 

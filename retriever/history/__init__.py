@@ -1,1 +1,1 @@
-"""Readings of a user's history, taken once and kept."""
+"""Indexes of a user's history: words, n-grams, embeddings and signals, computed once and kept."""

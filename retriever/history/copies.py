@@ -1,7 +1,7 @@
-"""Signals of copying: past texts stand for the unknown target, and the n-grams they share with a candidate are those
-that the target may share with it.
+"""Signals of copying: past texts are used in place of the unknown target, so that the n-grams they share with a
+candidate estimate those that the target shares with it.
 
-Dimensions in comments: C candidates oldest first, J texts that stand for the target.
+Dimensions in comments: C candidates oldest first, J texts used in place of the target.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RECENCY_DECAY = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """N-grams that candidates share with past texts standing in for the target, as log(1 + n-grams)."""
+    """N-grams that each candidate shares with past texts in place of the unknown target, as log(1 + count)."""
 
     similar: Floats  # with the texts most similar to the request, weighted by likeness, (C,)
     recent: Floats  # with the most recent texts, weighted by recency, (C,)
@@ -36,10 +36,10 @@ class Copies:
 
 
 class CopyIndex:
-    """An index of the bigrams and trigrams of words that the texts of a history share; at least one text."""
+    """An index of the word bigrams and trigrams that the texts of a history share; it needs at least one text."""
 
     def __init__(self, texts: Ragged) -> None:
-        """``texts``: the hashes of the words of each."""
+        """Index texts, given as the hashes of each one's words, oldest first."""
         self._texts = texts
         postings = self._postings_of(np.arange(len(texts.lengths)))
         self._sizes = postings.different().astype(np.float32)
@@ -57,11 +57,11 @@ class CopyIndex:
 
     @property
     def series(self) -> float:
-        """The mean of log(1 + n-grams) that the latest texts share with the one before."""
+        """Return the mean over the latest texts of log(1 + number of n-grams shared with the preceding text)."""
         return float(self.neighbours[-RECENT:].mean())
 
     def copies(self, likeness: Floats) -> Copies:
-        """The n-grams shared, given the ``likeness`` of each text's request to the present one, (C,)."""
+        """Count the shared n-grams, given the ``likeness`` of each text's request to the present request, (C,)."""
         similar = np.argsort(-likeness, kind="stable")[:STANDING]  # (J,)
         closeness = np.exp((likeness[similar] - likeness[similar[0]]) / LIKENESS_WIDTH)
         by_likeness, most_similar = self._shared(similar, closeness)

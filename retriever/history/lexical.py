@@ -26,8 +26,8 @@ EPSILON = 0.25  # of the mean idf: what a word in more than half of the document
 
 
 def words(text: str) -> list[str]:
-    """Lower-cased runs of letters, digits and underscores, spelt in one way; where a script has no spaces between
-    words, each sign with the one after it."""
+    """Split a text into lower-cased runs of letters, digits and underscores, variant spellings made one; where a script
+    has no spaces between words, into pairs of neighbouring signs."""
     text = folded(text)
     if text.isascii() or not SIGN.search(text):
         return words_of(WORD, text)
@@ -42,14 +42,14 @@ def words(text: str) -> list[str]:
 
 
 def hashed_words(texts: Sequence[str]) -> Ragged:
-    """The words of each text, in order."""
+    """Return the hashes of each text's words, in order."""
     tokenised = [words(text) for text in texts]
     return Ragged.of(word_hashes(word for text in tokenised for word in text), [len(text) for text in tokenised])
 
 
 class BM25Index:
     def __init__(self, texts: Ragged) -> None:
-        """``texts``: the hashes of the words of each."""
+        """Index texts, given as the hashes of each one's words."""
         self.postings = Postings(texts.values, texts.owners(), len(texts.lengths))
         mean_length = texts.values.size / max(len(texts.lengths), 1)
         self._dampings = K1 * (1 - B + B * texts.lengths / max(mean_length, 1e-9))  # (C,)
@@ -61,7 +61,7 @@ class BM25Index:
         return self.weigh(self.postings.find(word_hashes(times)), np.array(list(times.values())))
 
     def weigh(self, hits: Hits, times: Places) -> Scores:
-        """The scores for words that were found, each ``times`` (Q,) in the request."""
+        """Return the BM25 score of each document, (C,), for the words found, each ``times`` (Q,) in the request."""
         idf = self._idf(hits.found)  # (Q,)
         idf[idf < 0] = EPSILON * self._mean_idf
         weights = idf[hits.places] * hits.counts * (K1 + 1) / (hits.counts + self._dampings[hits.documents])  # (H,)

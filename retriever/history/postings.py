@@ -1,4 +1,4 @@
-"""An index from terms to documents, to look only at the few documents that share something.
+"""An inverted index from terms to documents, so that a look-up visits only documents that contain a term.
 
 Dimensions in comments: C documents, P pairs of a term and a document, Q terms that are looked for, H hits.
 """
@@ -16,7 +16,7 @@ from retriever.history.ragged import Places, Terms, ranges
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Every occurrence of terms in documents."""
+    """The occurrences, in the documents, of terms that were looked for."""
 
     places: Places  # indices of the terms among those looked for, (H,)
     documents: Places  # (H,)
@@ -25,24 +25,24 @@ class Hits:
     size: int  # C
 
     def terms(self) -> Places:
-        """The number of the terms that each document has, (C,)."""
+        """Return how many of the terms each document has, (C,)."""
         return np.bincount(self.documents, minlength=self.size)
 
     def sums(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The total weight of the terms that each document has, (Q,) -> (C,)."""
+        """Return the total weight of the terms found in each document, (Q,) -> (C,)."""
         return np.bincount(self.documents, weights[self.places], self.size).astype(np.float32)
 
 
 class Postings:
-    """Pairs of a term and a document in the order of the terms.
+    """An inverted index: pairs of a term and a document, sorted by term.
 
-    A pair is one number: the term's upper bits, and in place of its lower ones the document's position. Of 64 random
-    bits 51 are left for 5,900 documents, so that among a million terms two meet once in 4,000 histories.
+    A pair is one number: the term's upper bits, and the document's position in place of the lower ones. For 5,900
+    documents 51 random bits are left, so that among a million terms two collide in one of 4,000 histories.
     """
 
     def __init__(self, terms: Terms, documents: Places, size: int) -> None:
-        """``terms`` and the position of the document each is in, in any order and as often as it is in it; ``size``:
-        C."""
+        """Index ``terms``, each with the position of a document it occurs in, in any order and once per occurrence;
+        ``size`` is the number of documents, C."""
         self.size = size
         self._low = np.uint64((1 << size.bit_length()) - 1)  # above the last position, see shared_with_the_one_before
         pairs = (terms & ~self._low) | documents.astype(np.uint64)
@@ -52,7 +52,7 @@ class Postings:
         self._counts = np.diff(first, append=len(pairs)).astype(np.int32)  # (P,)
 
     def find(self, terms: Terms) -> Hits:
-        """Find the documents of each term; a repeated term is found again."""
+        """Find the documents of each term; a term given twice is found twice."""
         wanted = terms & ~self._low
         starts = np.searchsorted(self._pairs, wanted)
         counts = np.searchsorted(self._pairs, wanted | self._low) - starts
@@ -61,25 +61,25 @@ class Postings:
         return Hits(np.repeat(np.arange(len(counts)), counts), documents, self._counts[pairs], counts, self.size)
 
     def pairs(self) -> tuple[Terms, Places]:
-        """Each term of each document once, and the document, (P,) each."""
+        """Return the different pairs as two arrays, (P,) each: terms (without their lower bits) and documents."""
         return self._pairs & ~self._low, (self._pairs & self._low).astype(np.intp)
 
     def different(self) -> Places:
-        """The number of different terms of each document, (C,)."""
+        """Count the different terms of each document, (C,)."""
         return np.bincount(self.pairs()[1], minlength=self.size)
 
     def spread(self) -> Places:
-        """The number of terms in no, one, two, ... documents, (C + 1,)."""
+        """Count terms by the number of documents that have them: entry n counts the terms in n documents, (C + 1,)."""
         first = np.flatnonzero(_differs(self._pairs, self._low))
         return np.bincount(np.diff(first, append=len(self._pairs)), minlength=self.size + 1)
 
     def shared_with_the_one_before(self) -> Places:
-        """The number of different terms that each document shares with the one before it, (C,)."""
+        """Count the different terms that each document shares with the preceding document, (C,)."""
         follows = np.flatnonzero(self._pairs[1:] - self._pairs[:-1] == 1) + 1
         return np.bincount(self.pairs()[1][follows], minlength=self.size)
 
     def shared(self) -> Postings:
-        """The postings of terms in more than one document; few n-grams are."""
+        """Return the postings of those terms that more than one document has; few n-grams are such."""
         first = _differs(self._pairs, self._low)
         shared = ~(first & np.append(first[1:], True))
         made = copy(self)

@@ -1,5 +1,5 @@
-"""Lists of different lengths, end to end in one array, so that a history is computed with at once; and the values of
-such lists: words, runs of words and runs of letters as numbers of 64 bits, from which nothing can be read back.
+"""Lists of different lengths, end to end in one array, for array operations on a whole history; and the values of such
+lists: hashes of 64 bits, of words, word n-grams and letter triples, from which no text can be restored.
 
 Python salts its hashes anew in every process, so these are for indexes in memory, never for files. Dimensions in
 comments: L lists, V values of all of them.
@@ -19,7 +19,7 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """Lists of different lengths in one array."""
+    """Lists of different lengths, stored end to end in one array."""
 
     values: Terms  # (V,)
     lengths: Places  # of the lists, (L,)
@@ -31,7 +31,7 @@ class Ragged:
         return cls(values, made, np.cumsum(made) - made)
 
     def take(self, lists: Places, longest: int | None = None) -> Ragged:
-        """Some of the lists, in this order; of each no more than ``longest`` values."""
+        """Return some of the lists, in the order given, each cut to at most ``longest`` values."""
         lengths = self.lengths[lists] if longest is None else np.minimum(self.lengths[lists], longest)
         return Ragged.of(self.values[ranges(self.starts[lists], lengths)], lengths)
 
@@ -39,20 +39,20 @@ class Ragged:
         return Ragged.of(np.concatenate((self.values, other.values)), np.concatenate((self.lengths, other.lengths)))
 
     def owners(self) -> Places:
-        """The list that each value is in, (V,)."""
+        """Return the index of the list that each value belongs to, (V,)."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
     def runs(self, size: int) -> tuple[Places, Places]:
-        """The start of each run of ``size`` values within one list, and the list it is in."""
+        """Return the start of every run of ``size`` consecutive values within a list, and the index of that list."""
         counts = np.maximum(self.lengths - (size - 1), 0)
         return ranges(self.starts, counts), np.repeat(np.arange(len(counts)), counts)
 
     def common_beginnings(self, values: Terms) -> Places:
-        """The number of values that each list's beginning shares with that of ``values``, (L,)."""
+        """Return the number of leading values that each list has in common with ``values``, (L,)."""
         return self._common(values, self.starts, 1)
 
     def common_ends(self, values: Terms) -> Places:
-        """The number of values that each list's end shares with that of ``values``, (L,)."""
+        """Return the number of trailing values that each list has in common with ``values``, (L,)."""
         return self._common(values[::-1], self.starts + self.lengths - 1, -1)
 
     def _common(self, values: Terms, first: Places, step: int) -> Places:
@@ -68,7 +68,7 @@ class Ragged:
 
 
 def ranges(starts: Places, lengths: Places) -> Places:
-    """starts[0], starts[0] + 1, ..., lengths[0] of them, then those of starts[1], ..."""
+    """Concatenate ranges of integers: for each i, ``lengths[i]`` of them from ``starts[i]`` on."""
     ends = np.cumsum(lengths)
     return np.repeat(starts - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
 
@@ -84,7 +84,7 @@ def word_hashes(words: Iterable[str]) -> Terms:
 
 
 def pairs_and_triples(words: Ragged) -> tuple[Terms, Places]:
-    """The hashes of all pairs and triples of neighbouring words, and the list that each is in."""
+    """Return the hashes of all word bigrams and trigrams, and the index of the list that each is from."""
     runs = []
     for factors in (OF_PAIR, OF_TRIPLE):
         starts, owners = words.runs(len(factors))
@@ -97,7 +97,7 @@ def pairs_and_triples(words: Ragged) -> tuple[Terms, Places]:
 
 
 def letter_triples(texts: Sequence[str]) -> tuple[Terms, Places]:
-    """The hashes of all runs of three characters of each text between spaces, and the text that each is in."""
+    """Return the hashes of the character trigrams of texts, padded with spaces, and each one's text by index."""
     codes = np.frombuffer("".join(f" {text} " for text in texts).encode("utf-32-le"), np.uint32).astype(np.uint64)
     letters = Ragged.of(codes, [len(text) + 2 for text in texts])
     starts, owners = letters.runs(3)

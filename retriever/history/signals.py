@@ -80,7 +80,7 @@ NAMES = (
 
 
 class SignalIndex:
-    """One history of at least one document, made ready for many requests."""
+    """A history of at least one document, indexed to compute the signals of its documents for many requests."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class SignalIndex:
         weights: WordWeights,
         previous: SignalIndex | None = None,
     ) -> None:
-        """``previous``: of a history with some of the same texts, for this encoder and these weights."""
+        """Index a history; texts that ``previous``, made with the same encoder and weights, has are not read again."""
         self._encoder = encoder
         self._weights = weights
         self._order = oldest_first(documents)
@@ -133,15 +133,15 @@ class SignalIndex:
         return vector
 
     def relatedness(self, request: Request) -> Floats:
-        """The better of the request's cosines with each text and with its request, (C,), in the documents' order; NaN
-        where an embedding is not there yet."""
+        """Return each document's relatedness, (C,), in the documents' order: the higher of the request's cosines with
+        the document's text and with the document's own request; NaN where an embedding is not there yet."""
         vector = self._vector(request)  # (E,)
         cosines = np.empty(len(self._order), np.float32)
         cosines[self._order] = np.maximum(self._readings.text_vectors @ vector, self._readings.request_vectors @ vector)
         return cosines
 
     def signals(self, request: Request) -> Floats:
-        """(C, S), columns as NAMES, rows in the documents' order; NaN where a signal lacks its embedding so far."""
+        """Return signals, (C, S): columns as NAMES, rows as the documents; NaN where an embedding is missing."""
         vector = self._vector(request)  # (E,)
         signals = self._likeness(request, vector) | self._age(request)
         likeness = signals["letters_request"] + np.nan_to_num(signals["cosine_request"])

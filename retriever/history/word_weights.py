@@ -17,11 +17,11 @@ BUCKETS = 2**15
 
 
 class WordWeights:
-    """Weights by a hash of the word: a history of a dozen texts cannot say what is rare, and no word can be read back
-    from an artifact."""
+    """Weights of words, found by a hash: a history of a dozen texts cannot tell which words are rare, and with hashes
+    no word can be read back from an artifact."""
 
     def __init__(self, weights: Floats) -> None:
-        """``weights``: (BUCKETS,)"""
+        """Hold the weight of each hash bucket of words, (BUCKETS,)."""
         self.weights = weights
 
     @classmethod
@@ -34,7 +34,7 @@ class WordWeights:
 
     @classmethod
     def of_histories(cls, histories: Iterable[Sequence[Document]]) -> WordWeights:
-        """Counted over all texts, each with the request that it answered."""
+        """Weigh the words of all texts of these histories, each text together with the request it answered."""
         return cls.count(f"{document.request or ''} {document.text}" for history in histories for document in history)
 
     def of(self, vocabulary: Sequence[str]) -> Floats:

@@ -1,1 +1,1 @@
-"""Models and what runs them."""
+"""Encoders, cross-encoders and auxiliary models, their weights, and the runtimes that compute them."""

@@ -1,7 +1,7 @@
 """The auxiliary model f_aux: log-likelihoods of targets given prompts. It needs torch, so import it on use.
 
-Causal models are in ``causal``, encoder-decoder models in ``seq2seq``; both score by the functions here. Dimensions in
-comments: N tokens of a batch to score, V vocabulary.
+``load_auxiliary`` has the causal and the encoder-decoder models; both score by the functions here. Dimensions in
+comments: B sequences of a batch, N tokens of a batch to score, V vocabulary.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Tokens = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """log p(target given prompt)."""
+    """The log-likelihood of a target given a prompt, log p(target given prompt)."""
 
     total: float  # sum over the target's tokens, nats
     tokens: int  # of the target
@@ -37,31 +37,31 @@ class Likelihood:
 
 
 class AuxiliaryModel(Protocol):
-    """Scores token-exactly: prompt and target are tokenised separately, and only the target's tokens count."""
+    """Scores targets given prompts; the two are tokenised separately, and only the target's tokens are scored."""
 
     name: str
     fingerprint: dict[str, str]
 
     def encode(self, text: str, limit: int | None = None) -> list[int]:
-        """Tokens without special ones, cut to ``limit``."""
+        """Tokenise a text without special tokens, cut to ``limit`` tokens."""
         ...
 
     def decode(self, tokens: Sequence[int]) -> str: ...
 
     def likelihoods(self, groups: Sequence[PairGroup]) -> list[list[Likelihood]]:
-        """A list of likelihoods per group, in its order."""
+        """Return a list for each group, in order, with the likelihood of each of its pairs."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PairGroup:
-    """Pairs of prompt and target tokens that may share the beginning of their prompts, such as one document."""
+    """Pairs of prompt and target, as tokens; the prompts may share a beginning, such as one document."""
 
     prompts: tuple[Tokens, ...]
     targets: tuple[Tokens, ...]
 
     def shared(self) -> int:
-        """The number of tokens with which all prompts begin; at least one token of each prompt stays outside."""
+        """Return the length of the beginning that all prompts share, less than any whole prompt, in tokens."""
         first = min(self.prompts)
         last = max(self.prompts)
         limit = min(len(prompt) for prompt in self.prompts) - 1
@@ -76,7 +76,7 @@ def folder_fingerprint(name: str) -> dict[str, str]:
 
 
 class TransformersAuxiliary:
-    """The common part of causal and seq2seq models."""
+    """Base class of the causal and the encoder-decoder auxiliary models."""
 
     def __init__(self, name: str, model: Any, tokenizer: Any, fingerprint: dict[str, str]) -> None:
         self.name = name
@@ -93,7 +93,7 @@ class TransformersAuxiliary:
         return str(self._tokenizer.decode(tokens))
 
     def check_fits(self, tokens: int) -> None:
-        """Raise InputError for more tokens than the model's window, beyond which its likelihoods mean nothing."""
+        """Check that ``tokens`` fit the window, beyond which likelihoods mean nothing. Raises InputError."""
         if self._window is not None and tokens > self._window:
             raise InputError(
                 f"A prompt and its target have {tokens} tokens; the window of the model '{self.name}' holds "
@@ -106,7 +106,7 @@ class TransformersAuxiliary:
 def in_batches(
     groups: Sequence[PairGroup], score: Callable[[list[tuple[Tokens, Tokens]]], list[Likelihood]]
 ) -> list[list[Likelihood]]:
-    """A list of likelihoods per group; ``score`` gets pairs of prompt and target of like length at a time."""
+    """Return each group's likelihoods; ``score`` is called with batches of pairs whose lengths are alike."""
     pairs = [pair for group in groups for pair in zip(group.prompts, group.targets, strict=True)]
     scored: dict[int, Likelihood] = {}
     for batch in pair_batches(pairs):
@@ -116,7 +116,7 @@ def in_batches(
 
 
 def pair_batches(pairs: Sequence[tuple[Tokens, Tokens]]) -> list[list[int]]:
-    """Indices of pairs of like length, at most BATCH_TOKENS padded tokens of prompts and targets a batch."""
+    """Return batches of indices of pairs of like length, with at most BATCH_TOKENS tokens each, padding included."""
     batches: list[list[int]] = []
     for index in sorted(range(len(pairs)), key=lambda index: (len(pairs[index][0]), len(pairs[index][1]))):
         members = [*batches[-1], index] if batches else [index]
@@ -129,7 +129,7 @@ def pair_batches(pairs: Sequence[tuple[Tokens, Tokens]]) -> list[list[int]]:
 
 
 def padded(sequences: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Tokens and mask, (B, longest), padded on the right with 0."""
+    """Pad token sequences on the right with 0; return tokens and mask, (B, longest) each."""
     longest = max(len(sequence) for sequence in sequences)
     tokens = torch.zeros((len(sequences), longest), dtype=torch.long)
     mask = torch.zeros_like(tokens)
@@ -140,7 +140,7 @@ def padded(sequences: Sequence[Sequence[int]], device: torch.device) -> tuple[Te
 
 
 def log_probabilities(head: Any, hidden: Tensor, wanted: Tensor) -> Tensor:
-    """log p of each wanted token, (N,), in float32; (LOGITS, V) logits in memory at a time."""
+    """Return log p of each wanted token, (N,), in float32; only (LOGITS, V) logits are in memory at a time."""
     at_once = LOGITS[hidden.device.type]
     parts = []
     for start in range(0, len(wanted), at_once):

@@ -1,7 +1,7 @@
-"""BERTScore, each text pair by itself: the likeness of a draft's tokens to those of the text the user really wrote.
+"""BERTScore, computed for each pair of texts alone: how alike a draft's tokens are to those of the text really written.
 
-It is that of the library ``bert-score``, not rescaled by a baseline: its values lie close together and only compare
-within one encoder.
+The values are those of the library ``bert-score``, not rescaled by a baseline: they lie close together and can be
+compared only if they are of one encoder.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ DIGITS = 6  # a text's neighbours in a batch change only later digits
 class BertScore:
     """BERTScore F1 (Zhang et al. 2020): each token is matched with the most similar one of the other text.
 
-    Texts are cut at the encoder's window. ``model`` is ``embedded``, ``mpnet``, or an encoder's name or folder; of one
-    whose best layer the library does not know, the last layer is used.
+    Texts are cut at the encoder's window. ``model`` is ``embedded``, ``mpnet``, or an encoder's name or folder; if the
+    library does not know the best layer of an encoder, its last layer is used.
     """
 
     def __init__(self, model: str = EMBEDDED) -> None:
@@ -40,8 +40,8 @@ class BertScore:
             raise unusable_encoder(self._model, "be loaded for BERTScore", error, KIND, "bertscore") from error
 
     def check(self) -> None:
-        """Check that the encoder can be used, before there is anything to compare. One that comes in packages is only
-        looked for, because loading it takes seconds; any other is loaded and compares. Raises InputError."""
+        """Check that the encoder can be used, before there is anything to compare. An encoder that comes in packages is
+        only looked for, because loading it takes seconds; any other is loaded and tried. Raises InputError."""
         if self._model in NAMES:
             if find_spec("bert_score") is None:
                 raise MissingExtra("bert_score", "eval")
@@ -54,12 +54,12 @@ class BertScore:
 
     @property
     def description(self) -> dict[str, object]:
-        """Model, layer and scale on which the figures depend."""
+        """Return what the scores depend on: the model, its layer, and that they are not rescaled."""
         name = NAMES.get(self._model, self._model)
         return {"model": name, "layer": self._parts[2], "rescaled": False}
 
     def scores(self, targets: Sequence[str], drafts: Sequence[str]) -> list[float]:
-        """The score of each pair; 0 if either text is blank, which the library cannot encode."""
+        """Return the BERTScore F1 of each pair; 0 if either text is blank, which the library cannot encode."""
         scores = [0.0] * len(targets)
         filled = [index for index in range(len(targets)) if targets[index].strip() and drafts[index].strip()]
         if filled:

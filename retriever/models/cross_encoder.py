@@ -1,4 +1,4 @@
-"""The cross-encoder: request and document read together, one logit (papers/pearl.txt, section 4.3).
+"""The cross-encoder, which reads request and document together and gives one logit (papers/pearl.txt, section 4.3).
 
 Dimensions in comments: C candidates.
 """
@@ -37,14 +37,14 @@ CHARACTERS = 32  # a token: what comes later does not fit into the window, but w
 
 @dataclass(frozen=True, slots=True)
 class PairReading:
-    """The part of a request and a document that a cross-encoder reads, in training and afterwards alike."""
+    """The parts of a request and a document that a cross-encoder reads, the same in training as in use."""
 
     max_tokens: int  # of both texts; the longer one gives way
     request_words: int = REQUEST_WORDS  # the first ones of a request, or ALL_WORDS
     own_requests: bool = True  # the request that a document answered stands before its text
 
     def pair(self, request: str, document: Document) -> tuple[str, str]:
-        """The two texts that the model reads."""
+        """Return the two texts that the model reads: part of the request, and part of the document."""
         return self.request_part(request), self.document_part(document)
 
     def request_part(self, request: str) -> str:
@@ -79,9 +79,9 @@ class CrossEncoderModel:
 
     @contextmanager
     def turn(self, documents: int, clock: Clock) -> Iterator[bool]:
-        """Hold the processor for one history at a time; in parallel all would miss their deadline.
+        """Let one history at a time use the processor; in parallel all would miss their deadline.
 
-        Yields False if the time is up before its turn, or what is left is too short for so many documents.
+        Yields False if the time is up before its turn, or too little is left to read so many documents.
         """
         waits = not self._turn.acquire(blocking=False)
         if waits and not self._turn.acquire(timeout=clock.left_s):
@@ -94,15 +94,15 @@ class CrossEncoderModel:
             self._turn.release()
 
     def logits(self, request: Request, documents: Sequence[Document]) -> Floats:
-        """(C,)"""
+        """Return the logit of each document for the request, (C,)."""
         [logits] = self.read(request, [documents], {})
         return logits
 
     def read(
         self, request: Request, parts: Iterable[Sequence[Document]], kept_ids: KeptIds
     ) -> Generator[Floats, None, None]:
-        """Yield the logits of each part of the documents, (C,) each, in order; the next is begun before one
-        ends. The documents' tokens are taken from ``kept_ids``, or put there."""
+        """Yield the logits of each part of the documents, (C,) each, in order; the next part is begun before one ends.
+        ``kept_ids`` is a cache of the documents' tokens, added to here."""
         model, started, read = self._ready(), time.perf_counter(), 0
         with closing(model.outputs(request.text, parts, kept_ids)) as outputs:
             for some in outputs:

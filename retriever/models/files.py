@@ -1,5 +1,5 @@
-"""Digests: of the weights behind a model's name, so that results of other weights are not taken for theirs, and of the
-files that an artifact carries; the manifest that lists these; and files of weights that cannot be written."""
+"""Digests of the weights behind a model's name, which tell results of different weights apart, and of the files in an
+artifact's folder; the manifest that lists these; and errors of files of weights that cannot be written."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ READ = {".json", ".txt", ".model", ".safetensors", ".bin"}  # configurations, vo
 def model_fingerprint(name: str) -> str:
     """A digest of a folder's configuration and weights, or the commit of a hub's model; empty where neither is known.
 
-    What is embedded comes with the package, under one name; the files of ``mpnet`` are pinned.
+    It is empty for the embedded model, which comes with the package; ``mpnet`` has that of its pinned files.
     """
     if name == EMBEDDED:
         return ""
@@ -39,13 +39,13 @@ def model_fingerprint(name: str) -> str:
 
 
 def source_digest(source: str) -> str:
-    """Like :func:`model_fingerprint`, of a folder or a hub's name only."""
+    """Like :func:`model_fingerprint`, but only for a folder or a hub's name."""
     folder = Path(source)
     return folder_digest(folder) if folder.is_dir() else _commit(source)
 
 
 def folder_digest(folder: Path) -> str:
-    """One digest of a model's configuration, vocabulary and weights."""
+    """Return one digest of all configuration, vocabulary and weight files of a model's folder."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.suffix in READ and path.is_file()):
         digest.update(f"{path.relative_to(folder).as_posix()}:".encode())
@@ -54,20 +54,20 @@ def folder_digest(folder: Path) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 in hexadecimal."""
+    """Return the SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def carried_files(folder: Path, besides: Collection[str]) -> dict[str, str]:
-    """The digest of each file in an artifact's folder by its path, except those named in ``besides``."""
+    """Return the digest of each file in an artifact's folder by path, except the files named in ``besides``."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return {name: file_digest(folder / name) for name in names if name not in besides}
 
 
 def check_carried(folder: Path, files: Mapping[str, str], needed: Iterable[str], besides: Collection[str]) -> None:
-    """Check the files of an artifact's folder; ``needed`` are missed even where ``files``, the digests by path, does
-    not name them. Raises InputError for a missing, foreign or changed one."""
+    """Check the files in an artifact's folder against ``files``, their digests by path; those in ``needed`` must be
+    there even if ``files`` lacks them. Raises InputError for a missing, foreign or changed file."""
     there = carried_files(folder, besides)
     for name in (*needed, *files):
         if name not in there:
@@ -83,8 +83,8 @@ def check_carried(folder: Path, files: Mapping[str, str], needed: Iterable[str],
 
 
 def manifest_content(path: Path, format: int, missing: InputError) -> dict[str, Any]:
-    """The object in an artifact's manifest. Raises ``missing`` if there is no such file or folder, InputError if it
-    cannot be read or has another format."""
+    """Read the JSON object in an artifact's manifest. Raises ``missing`` if there is no such file or folder, InputError
+    if it cannot be read or has another format."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -100,8 +100,8 @@ def manifest_content(path: Path, format: int, missing: InputError) -> dict[str, 
 
 
 def manifest_record(kind: type[RecordT], content: Mapping[str, Any], path: Path) -> RecordT:
-    """The content of a manifest as a dataclass. Raises InputError that names a field which is missing, unknown or of
-    another type."""
+    """Convert the content of a manifest to a dataclass. Raises InputError that names a field which is missing, unknown
+    or of another type."""
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     unknown = sorted(content.keys() - names)
     try:
@@ -117,8 +117,8 @@ def manifest_record(kind: type[RecordT], content: Mapping[str, Any], path: Path)
 
 @contextmanager
 def saving_tensors(file: Path) -> Iterator[Path]:
-    """Yield the file for safetensors to write, then make it readable to others, which the library does not. Raises
-    OSError as :func:`system_errors` does."""
+    """Yield the path for safetensors to write to, then make that file readable to others, as the library does not.
+    Raises OSError as :func:`system_errors` does."""
     with system_errors(file.parent):
         yield file
     file.chmod(0o644)
@@ -126,8 +126,8 @@ def saving_tensors(file: Path) -> Iterator[Path]:
 
 @contextmanager
 def system_errors(folder: Path) -> Iterator[None]:
-    """Let a library write to ``folder``. Raises the system's OSError, such as for a full disk, where the library raises
-    another error: that of safetensors holds the system's number, that of torch does not say why."""
+    """Turn the errors of a library that writes to ``folder`` into the system's OSError, such as for a full disk: the
+    error of safetensors holds the system's number; torch's does not, so writing is tried again."""
     try:
         yield
     except SafetensorError as error:

@@ -1,4 +1,4 @@
-"""A folder with a model of the BERT or MPNet architecture, as the runtime reads it; every other is torch's to run."""
+"""A folder with a BERT or MPNet model as the runtime reads it; models of any other architecture are run by torch."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TokenTemplate:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, *texts: str) -> TokenTemplate:
-        """The template of this tokenizer, read off these texts. Raises ValueError if one of them has no tokens."""
+        """Derive a tokenizer's template from how it encodes these texts. Raises ValueError if one has no tokens."""
         first, second = (*texts, None)[:2]
         encoded = tokenizer.encode(first, second)
         ids, types = np.array(encoded.ids, np.int32), np.array(encoded.type_ids, np.int32)
@@ -59,7 +59,7 @@ class TokenTemplate:
         )
 
     def filled(self, texts: Sequence[Ids], longest: int) -> tuple[Ids, Ids]:
-        """Ids and types; of more than ``longest`` tokens the last of the longest text go first."""
+        """Return ids and types, special tokens included; beyond ``longest``, the longest text's last tokens are cut."""
         lengths = _shortened([len(text) for text in texts], longest - sum(map(len, self.specials)))
         ids, types = [self.specials[0]], [self.special_types[0]]
         for index, (text, length) in enumerate(zip(texts, lengths, strict=True)):
@@ -84,7 +84,7 @@ LETTERS = 64  # of a text for each token that fits; words are far shorter
 
 @dataclass(frozen=True, slots=True)
 class BertFolder:
-    """An opened folder."""
+    """An opened model folder: configuration, weights, tokenizer and token templates."""
 
     config: dict[str, Any]
     weights: MappedWeights
@@ -94,8 +94,8 @@ class BertFolder:
     typed: bool  # True if the second text's tokens have another type
 
     def ids(self, text: str) -> Ids:
-        """The text's tokens, even more than fit, since the longer of two texts is shortened later. Text far behind the
-        window is left out: tokenizing a megabyte takes seconds, in which no other thread runs."""
+        """Tokenise a text, even to more tokens than fit, since the longer of two texts is shortened later. Text far
+        beyond the window is left out: tokenizing a megabyte takes seconds, in which no other thread runs."""
         return np.array(self.tokenizer.encode(text[: self.longest * LETTERS], add_special_tokens=False).ids, np.int32)
 
     def reads(self, text: str) -> bool:
@@ -106,7 +106,7 @@ class BertFolder:
         return unknown not in tokens or any(words)
 
     def tokens(self, texts: Sequence[Ids]) -> NDArray[np.int32]:
-        """(3, T): ids, types and the mask of one text or two; T is rounded up with padding."""
+        """Return the model's input for one text or two, (3, T): ids, types and mask; T is rounded up with padding."""
         ids, types = self.templates[len(texts) - 1].filled(texts, self.longest)
         length = len(ids) or 1  # where the tokenizer adds nothing to an empty text
         tokens = np.zeros((3, min(-(-length // STEP) * STEP, self.longest)), np.int32)
@@ -122,7 +122,7 @@ class PairFolder(BertFolder):
     """A folder for two texts read together: the mask is 1 in the first text, 2 in the second, 3 in special tokens."""
 
     def tokens(self, texts: Sequence[Ids]) -> NDArray[np.int32]:
-        """(3, T): ids, types and that mask."""
+        """Return the model's input for two texts, (3, T): ids, types and the mask described above."""
         tokens = BertFolder.tokens(self, texts)
         specials = [len(special) for special in self.templates[1].specials]
         lengths = _shortened([len(text) for text in texts], self.longest - sum(specials))
@@ -132,7 +132,7 @@ class PairFolder(BertFolder):
 
 
 def model_folder(folder: Path, max_tokens: int | None = None) -> BertFolder | None:
-    """Open a folder; None if the runtime does not compute the model surely as transformers does, or it is damaged.
+    """Open a folder; None if it is damaged, or if the runtime may compute its model otherwise than transformers.
 
     ``max_tokens`` None: as the tokenizer's configuration says.
     """

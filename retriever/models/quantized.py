@@ -22,7 +22,7 @@ KINDS: dict[str, Any] = {"F32": np.float32, "F16": np.float16, "I8": np.int8, "I
 
 
 def write_weights(weights: dict[str, Any], path: Path) -> None:
-    """Write a torch state dict; tensors that share memory are written separately."""
+    """Write a torch state dict with its matrices as int8; tensors that share memory are written separately."""
     import torch
     from safetensors.torch import save_file
 
@@ -39,7 +39,7 @@ def write_weights(weights: dict[str, Any], path: Path) -> None:
 
 
 def read_weights(path: Path) -> dict[str, Any]:
-    """Read the state dict, with packed matrices as float32 again."""
+    """Read a state dict that ``write_weights`` wrote, its matrices converted back to float32."""
     from safetensors.torch import load_file
 
     tensors = load_file(path)
@@ -52,7 +52,7 @@ def read_weights(path: Path) -> dict[str, Any]:
 
 
 def packed(matrix: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """(rows, columns) in 8 bits, and the scales (rows, 1)."""
+    """Round a matrix to int8; return it, (rows, columns), and the scale of each row, (rows, 1)."""
     rows = matrix.astype(np.float32)
     scale = np.abs(rows).max(axis=1, keepdims=True).clip(1e-12) / np.float32(STEPS)
     rows /= scale
@@ -60,9 +60,9 @@ def packed(matrix: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]
 
 
 class MappedWeights:
-    """The tensors of a safetensors file as numpy arrays that lie in the file: in memory is only what was just read.
+    """The tensors of a safetensors file as memory-mapped numpy arrays: only what was just read is in memory.
 
-    Reading them instead would keep a second copy of every model in memory beside the one that a runtime prepares.
+    Loading them instead would keep a second copy of every model in memory, besides the one that a runtime prepares.
     """
 
     def __init__(self, path: Path) -> None:
@@ -101,10 +101,10 @@ class MappedWeights:
         return values.reshape(tensor["shape"])
 
     def scale_of(self, name: str) -> NDArray[Any] | None:
-        """(rows, 1), or None for what was not packed."""
+        """Return the scales of the rows of a packed matrix, (rows, 1); None for a tensor that is not packed."""
         return self[name + SCALE][:, None] if name + SCALE in self else None
 
     def release(self) -> None:
-        """Release the pages that were read; they can be read again from the system's cache or the file."""
+        """Free the memory of pages that were read; they can be read again from the system's cache or the file."""
         if hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
             self._map.madvise(mmap.MADV_DONTNEED)

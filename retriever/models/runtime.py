@@ -1,12 +1,12 @@
-"""Texts through a BERT-type encoder on the processor, without torch.
+"""Runs texts through a BERT-type encoder on the processor, without torch.
 
 Texts of one length run together, a few at a time, on one core, and several such batches on several cores. Nothing is
-padded to the length of another text, so outputs do not depend on the other texts; and no core waits for
-another inside a model, which beside two busy processes on two cores took torch ten times as long. Where a core's own
-cache is smaller than the model, four texts at once take a fifth to a third less time than one after the other.
+padded to the length of another text, so outputs do not depend on the other texts; and no core waits for another inside
+a model: with two busy processes on two cores that wait made torch ten times slower. Where a core's own cache is smaller
+than the model, four texts at once take a fifth to a third less time than one after the other.
 
-Where the processor computes in bfloat16 the graph does: cosines are off by 6e-5, logits by 1% of their spread. On other
-processors packed matrices meet activations that are rounded to 8 bits in groups of 32: twice as fast as float32 where
+On processors that compute in bfloat16 the graph does so, too: cosines are off by 6e-5, logits by 1% of their spread. On
+others packed matrices are multiplied by activations rounded to 8 bits in groups of 32: twice as fast as float32 where
 the processor multiplies bytes; logits are off by 2%.
 """
 
@@ -40,7 +40,7 @@ class TextModel:
     """A compiled encoder; any number of threads may use it at once, and share the cores."""
 
     def __init__(self, folder: BertFolder, graph: Graph, arithmetic: Arithmetic | None = None) -> None:
-        """``arithmetic`` None: the fastest on this machine. Raises ValueError where weights are missing."""
+        """Compile the graph; ``arithmetic`` None is the machine's fastest. Raises ValueError if weights are missing."""
         self._folder = folder
         arithmetic = arithmetic or fastest()
         try:
@@ -55,17 +55,17 @@ class TextModel:
         folder.weights.release()
 
     def ids(self, text: str) -> Ids:
-        """The text's tokens, for a caller that reads it repeatedly to keep."""
+        """Tokenise a text, for a caller that keeps the tokens because it reads the text repeatedly."""
         return self._folder.ids(text)
 
     def outputs(self, inputs: Sequence[Texts]) -> Floats:
-        """(inputs, outputs of the graph)"""
+        """Run the encoder on each input; return its outputs, (inputs, width of the graph's output)."""
         [outputs] = self.outputs_of_ids([((tuple(map(self.ids, texts)) for texts in inputs), len(inputs))])
         return outputs
 
     def outputs_of_ids(self, parts: Iterable[tuple[Iterable[Sequence[Ids]], int]]) -> Generator[Floats, None, None]:
-        """(count, outputs of the graph) of each part, which is inputs and their count: in order, each as soon as it is
-        there. The next part is begun meanwhile, so that no core is idle; close the iterator to stop."""
+        """Yield the outputs, (count, width), of each part, given as inputs and their count: in order, each as soon as
+        it is there. The next part is begun meanwhile, so that no core is idle; close the iterator to stop."""
         return self._run((map(self._folder.tokens, inputs), count) for inputs, count in parts)
 
     def _run(
@@ -131,7 +131,7 @@ def _core() -> Core:
 
 
 def fastest() -> Arithmetic:
-    """The fastest arithmetic on this machine."""
+    """Return the fastest arithmetic on this machine: bfloat16 if the processor has it and may use it, else float32."""
     if "BF16" not in _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES") or not onednn_has_bfloat16():
         return Arithmetic.FLOAT32
     return Arithmetic.BFLOAT16

@@ -33,7 +33,7 @@ COSINE, SCORES = "cosine", "scores"  # how a pair is decided
 
 @dataclass(frozen=True, slots=True)
 class RewardArtifact:
-    """The contents of ``artifact.json``."""
+    """The contents of a reward model's ``artifact.json``."""
 
     name: str
     variant: str  # what it was trained on: P, R or PR
@@ -61,12 +61,12 @@ class RewardArtifact:
 
 
 def reward_folder(name: str | Path) -> Path:
-    """The folder of an artifact; ``embedded`` is the one shipped with the package."""
+    """Return the folder of a reward model's artifact; ``embedded`` names the one shipped with the package."""
     return SHIPPED if str(name) == EMBEDDED else Path(name)
 
 
 def write_reward(folder: Path, artifact: RewardArtifact) -> None:
-    """Write ``artifact.json`` for the files that stand in the folder; the last step, for it makes them an artifact."""
+    """Write ``artifact.json`` for the files in the folder. Do it last: the manifest makes them an artifact."""
     content = asdict(artifact) | {"files": carried_files(folder, (MANIFEST, PARTIAL))}
     partial = folder / PARTIAL
     partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -74,7 +74,7 @@ def write_reward(folder: Path, artifact: RewardArtifact) -> None:
 
 
 def read_reward(folder: Path) -> RewardArtifact:
-    """Read the manifest of a reward model whose files are all there. Raises InputError for anything else."""
+    """Read the manifest of a reward model and check its files. Raises InputError if anything is wrong."""
     missing = InputError(
         f"{folder}: is not a reward model: it has no {MANIFEST}. Name '{EMBEDDED}' or a folder that "
         "'pearl train reward' wrote.",
@@ -102,7 +102,7 @@ _erf = np.vectorize(math.erf, otypes=[float])
 
 @dataclass(frozen=True, slots=True)
 class ScoreHead:
-    """A linear head, or a network with a hidden layer, on standardised vectors."""
+    """Scores standardised paragraph vectors by a linear layer, or by a network with one hidden layer."""
 
     mean: Floats  # (V,)
     scale: Floats  # standard deviation, (V,)
@@ -113,25 +113,25 @@ class ScoreHead:
     ends: Floats  # the scores of a logit of minus and plus infinity, (2,)
 
     def scores(self, vectors: NDArray[np.floating]) -> Floats:
-        """(B, V) -> (B,), from 1 to 10"""
+        """Score paragraph vectors from 1 to 10: (B, V) -> (B,)."""
         low, high = self.ends
         scores = low + (high - low) / (1 + np.exp(-np.clip(self.logits(vectors), -FARTHEST, FARTHEST)))
         return np.asarray(np.clip(scores, LOWEST, HIGHEST), np.float64)
 
     def logits(self, vectors: NDArray[np.floating]) -> Floats:
-        """(B, V) -> (B,)"""
+        """Return the logits of paragraph vectors, of which scores are made: (B, V) -> (B,)."""
         inputs = (vectors.astype(np.float64) - self.mean) / self.scale
         if len(self.inner):
             inputs = _gelu(inputs @ self.inner.T + self.inner_bias)
         return np.asarray(inputs @ self.outer + self.bias[0])
 
     def tensors(self) -> dict[str, NDArray[np.float32]]:
-        """The weights by name, to be saved."""
+        """Return the weights by name, for saving."""
         return {field.name: np.asarray(getattr(self, field.name), np.float32) for field in fields(self)}
 
     @classmethod
     def of(cls, tensors: Mapping[str, NDArray[np.floating]]) -> ScoreHead:
-        """The head made of weights by name."""
+        """Make the head from weights by name."""
         return cls(**{field.name: np.asarray(tensors[field.name], np.float64) for field in fields(cls)})
 
 

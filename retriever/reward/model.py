@@ -1,4 +1,4 @@
-"""A reward model that scores paragraphs without torch."""
+"""Reward models, which score how well paragraphs are written, run without torch."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ LEAST, MOST, EVEN = 1e-7, 1.0, 0.5  # of a cosine; above EVEN the first text is 
 
 
 class RewardModel:
-    """Scores of writing quality; any number of threads may use it at once."""
+    """Judges writing quality, by scores or by pairs; any number of threads may use it at once."""
 
     def __init__(self, artifact: RewardArtifact, encoder: Path, head: ScoreHead | None) -> None:
-        """``encoder``: the folder of its weights."""
+        """``encoder`` is the folder of the encoder's weights; ``head`` is None if the model only decides pairs."""
         self.artifact = artifact
         self._encoder = encoder
         self._head = head
@@ -58,11 +58,11 @@ class RewardModel:
 
     @property
     def scores_paragraphs(self) -> bool:
-        """False for a model that only decides pairs."""
+        """True if the model scores single paragraphs; False if it only decides pairs."""
         return self._head is not None
 
     def score(self, texts: Sequence[str]) -> Floats:
-        """(B,), from 1 to 10. Raises InputError for an empty text, and if the model only decides pairs."""
+        """Score texts from 1 to 10, (B,). Raises InputError for an empty text, or if the model only decides pairs."""
         if self._head is None:
             raise InputError(
                 f"{self.artifact.name}: was trained on pairs by their cosine and gives no scores; name a model trained "
@@ -74,8 +74,8 @@ class RewardModel:
         return self._head.scores(self._ready().of(texts)) if texts else np.empty(0)
 
     def prefer(self, first: Sequence[str], second: Sequence[str]) -> Floats:
-        """(B,): above 0 where the first text of a pair is the better one, below where the second is, 0 for a tie, which
-        the published rule on cosines does not have. Raises InputError for an empty text."""
+        """Compare the texts of each pair, (B,): above 0 if the first text is better, below 0 if the second is, 0 for a
+        tie, which the published rule on cosines does not have. Raises InputError for an empty text."""
         if self.artifact.pairs != COSINE:
             scores = self.score([*first, *second])
             return scores[: len(first)] - scores[len(first) :]

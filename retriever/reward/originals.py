@@ -1,4 +1,4 @@
-"""Groups of texts that are versions of one paragraph: an edited text still shares word sequences with its draft."""
+"""Finds texts that are versions of one paragraph: an edited text still shares word sequences with its draft."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SHARE = 0.1  # of the shorter text's sequences: edited texts share more with the
 
 
 def underlying(texts: Sequence[str]) -> list[int]:
-    """The group of each text, by number: texts that share at least SHARE of the shorter one's word sequences are in one
-    group, and so are texts that both share them with a third."""
+    """Return the number of each text's group: two texts are in one group if they share at least SHARE of the shorter
+    one's word sequences, or if other texts connect them so."""
     distinct = list(dict.fromkeys(texts))
     sequences = [_sequences(text) for text in distinct]
     group = list(range(len(distinct)))
@@ -40,8 +40,8 @@ def underlying(texts: Sequence[str]) -> list[int]:
 
 
 def preferred_versions(records: Sequence[QualityRecord]) -> list[tuple[str, str]]:
-    """The better and the worse text of each pair, and of any other two versions of a paragraph whose scores differ; a
-    text that is scored more than once has their mean."""
+    """Return pairs of a better and a worse text: those of the records, then any two versions of a paragraph whose
+    scores differ. A text that is scored more than once has the mean of its scores."""
     given = [(pair.better, pair.worse) for pair in records if isinstance(pair, QualityPair)]
     compared = set(map(frozenset, given))
     scores: dict[str, list[float]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Files of objects that are a JSON array or JSON Lines, gzipped or not."""
+"""Reading files of JSON objects, either one JSON array or JSON Lines, gzipped or not."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ THOUGHTS = re.compile(r"\n+Some Thoughts:")  # the published mark of reasons beh
 
 @dataclass(frozen=True, slots=True)
 class QualityPair:
-    """Two paragraphs, and the better one."""
+    """Two paragraphs, and which of them is better written."""
 
     line: int
     first: str
@@ -57,19 +57,19 @@ class QualityPair:
 
     @property
     def texts(self) -> frozenset[str]:
-        """The two texts, in no order, without blanks around them: files copy them with and without."""
+        """Return both texts without an order or outer white space, since copies of them in files differ in these."""
         return frozenset((self.first.strip(), self.second.strip()))
 
     @property
     def equally_long(self) -> bool:
-        """True for texts of about the same length."""
+        """True if the lengths in words differ by at most EQUAL of the longer text."""
         lengths = count_words(self.first), count_words(self.second)
         return max(lengths) - min(lengths) <= EQUAL * max(lengths)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredParagraph:
-    """A paragraph with its score. The published training set has scores of 0, off the scale, so a check names them."""
+    """A paragraph with its score; ``off_scale`` finds scores such as 0, which the published training set has."""
 
     line: int
     text: str
@@ -109,7 +109,7 @@ def read_pairs(path: Path) -> list[QualityPair]:
 
 
 def paragraphs(record: QualityRecord) -> Iterator[str]:
-    """Every text of a record."""
+    """Yield every text in a record."""
     if isinstance(record, QualityPair):
         yield from (record.first, record.second)
     elif isinstance(record, ScoredParagraph):

@@ -27,7 +27,7 @@ class ParagraphVectors(Protocol):
     """An encoder that reads paragraphs; any number of threads may use it at once."""
 
     def of(self, texts: Sequence[str]) -> Vectors:
-        """(B, V)"""
+        """Return the vector of each text, (B, V)."""
         ...
 
 
@@ -35,19 +35,19 @@ class PairVectors(Protocol):
     """An encoder that reads two paragraphs together."""
 
     def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
-        """(B, 2 E): both paragraphs' vectors"""
+        """Return both paragraphs' vectors for each pair, read together: (B, 2 E)."""
         ...
 
 
 def paragraph_vectors(folder: Path, layers: Sequence[int], max_tokens: int) -> ParagraphVectors:
-    """Open the encoder by the runtime if that knows it, else by torch. Raises InputError for what cannot be loaded."""
+    """Open an encoder in the runtime if that supports it, else in torch. Raises InputError if it cannot be loaded."""
     known = model_folder(folder, max_tokens)
     with _loading(folder):
         return TorchVectors(folder, layers, max_tokens) if known is None else _RuntimeParagraphs(known, layers)
 
 
 def pair_vectors(folder: Path, max_tokens: int) -> PairVectors:
-    """Like :func:`paragraph_vectors`, for pairs, after the last layer."""
+    """Like :func:`paragraph_vectors`, for pairs read together, with vectors taken after the last layer."""
     known = model_folder(folder, max_tokens)
     with _loading(folder):
         return TorchVectors(folder, (-1,), max_tokens) if known is None else _RuntimePairs(known)
@@ -112,7 +112,7 @@ class TorchVectors:
         self._lock = threading.Lock()
 
     def of(self, texts: Sequence[str]) -> Vectors:
-        """(B, V)"""
+        """Return the vector of each text, (B, V)."""
         import torch
 
         vectors: list[Any] = [None] * len(texts)
@@ -126,7 +126,7 @@ class TorchVectors:
         return np.stack(vectors)
 
     def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
-        """(B, 2 E)"""
+        """Return both paragraphs' vectors for each pair, read together: (B, 2 E)."""
         import torch
 
         vectors = []
@@ -143,7 +143,7 @@ class TorchVectors:
 
 
 def layer_means(model: Any, tokens: Any, layers: Sequence[int]) -> Any:
-    """(B, V) of tokens (B, T), with gradients where they are wanted"""
+    """Average the states after each of ``layers`` over the tokens, (B, T) -> (B, V), with gradients where enabled."""
     import torch
 
     states = model(**tokens, output_hidden_states=True).hidden_states
@@ -152,7 +152,7 @@ def layer_means(model: Any, tokens: Any, layers: Sequence[int]) -> Any:
 
 
 def token_places(tokens: Any) -> Any:
-    """(B, T): 0 in the first text, 1 in the second, -1 in special tokens and padding"""
+    """Return the text of each token, (B, T): 0 for the first, 1 for the second, -1 for special tokens and padding."""
     import torch
 
     rows = (tokens.sequence_ids(row) for row in range(len(tokens["input_ids"])))
@@ -160,7 +160,7 @@ def token_places(tokens: Any) -> Any:
 
 
 def pair_means(model: Any, tokens: Any, places: Any) -> Any:
-    """(B, 2 E): the mean over the tokens of each of two texts"""
+    """Average the last states over the tokens of each of two texts, of which ``places`` are (B, T): (B, 2 E)."""
     import torch
 
     hidden = model(**tokens).last_hidden_state

@@ -1,1 +1,1 @@
-"""Training: the criterion a fit is chosen by, its worth, and the operating point."""
+"""Choices on the dev split: the criterion by which a fit is chosen, its lead over baselines, margin and theta."""

@@ -1,5 +1,5 @@
-"""The criterion by which a fit is chosen on dev: the gain of the best-scored document, and how well its score says it;
-and the worth of what was fitted beside the baselines.
+"""The criterion by which a fit is chosen on dev: the gain of the best-scored document, and how well its score predicts
+that gain; and the fit's lead over the baselines.
 
 Dimensions in comments: C candidates of a request, N requests, R resamples of the users.
 """
@@ -27,7 +27,7 @@ ASKED = 0.05  # of the requests of a kind of text may at most end in a question
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """``top1_gain`` in nats, the ``share`` of the best possible, Pearson ``r`` of s1 with the gain of the chosen."""
+    """Mean gain of the chosen documents (nats), its share of the best possible, Pearson r of their scores and gains."""
 
     top1_gain: float
     share: float
@@ -35,12 +35,12 @@ class Fit:
 
     @property
     def quality(self) -> float:
-        """Choosing well counts four times as much as knowing how well: every draft needs the one, few the other."""
+        """Return share + r / 4: choosing well matters for every draft, knowing how well only for few."""
         return self.share + self.pearson_r / 4
 
 
 def measure(scores: Sequence[Floats], gains: Sequence[Floats]) -> Fit:
-    """Scores and gains of each request's candidates, (C,) each."""
+    """Measure a fit by the scores and the gains of each request's candidates, (C,) each."""
     top, chosen = best_of(scores, gains)
     best = sum(float(own.max()) for own in gains)
     return Fit(float(chosen.mean()), float(chosen.sum() / best) if best > 0 else 0.0, pearson(top, chosen))
@@ -49,7 +49,7 @@ def measure(scores: Sequence[Floats], gains: Sequence[Floats]) -> Fit:
 def measure_domains(
     scores: Sequence[Floats], gains: Sequence[Floats], domains: Sequence[str]
 ) -> tuple[Fit, dict[str, Fit]]:
-    """The mean over domains of their figures, in which each counts the same, and those of each."""
+    """Return the mean of the domains' figures, each domain weighing the same, and the figures of each domain."""
     fits = {}
     for domain in sorted(set(domains)):
         own = [place for place, name in enumerate(domains) if name == domain]
@@ -60,14 +60,14 @@ def measure_domains(
 def better_in(
     scores: Sequence[Floats], others: Sequence[Floats], gains: Sequence[Floats], users: Sequence[str], seed: int
 ) -> float:
-    """The share of resamples of users in which ``scores`` have a higher quality than ``others`` (paired bootstrap)."""
+    """Return the share of resamples of users in which ``scores`` have a higher quality than ``others`` have."""
     bootstrap = Bootstrap(users, seed=seed)
     own, theirs = (qualities(bootstrap, compared, gains) for compared in (scores, others))
     return float((own > theirs).mean())
 
 
 def qualities(bootstrap: Bootstrap, scores: Sequence[Floats], gains: Sequence[Floats]) -> NDArray[np.float64]:
-    """The quality defined by :class:`Fit`, in each resample of the requests: (R,)."""
+    """Return the quality, as :class:`Fit` defines it, in each resample of the requests: (R,)."""
     top, chosen = best_of(scores, gains)
     share = bootstrap.ratio(chosen, [own.max() for own in gains]).resampled
     r = bootstrap.pearson(top, chosen).resampled
@@ -75,7 +75,7 @@ def qualities(bootstrap: Bootstrap, scores: Sequence[Floats], gains: Sequence[Fl
 
 
 def best_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """s1 and the gain of the chosen document, of each request."""
+    """Return the highest score (s1) of each request and the gain of the document that has it, (N,) each."""
     chosen = [int(np.argmax(mine)) for mine in scores]
     return (
         np.array([mine[place] for mine, place in zip(scores, chosen, strict=True)], np.float32),
@@ -84,7 +84,7 @@ def best_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> tuple[Floats, 
 
 
 def pearson(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:
-    """Pearson's r of two (N,); 0 where either is constant."""
+    """Compute Pearson's r of two variables, (N,) each; 0 where either is constant."""
     from scipy.stats import pearsonr
 
     if not np.ptp(first) or not np.ptp(second):
@@ -93,9 +93,9 @@ def pearson(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:
 
 
 def floor_of(scores: Floats, gains: Floats) -> float | None:
-    """The score up to which documents are not expected to help (gain at most 0); None where all are.
+    """Return the score up to which documents are expected not to help (gain at most 0); None if all are expected to.
 
-    What is expected is the isotonic regression of the gains, (N,), on the scores, (N,): the best fit that only rises.
+    The expected gain is the isotonic regression of gains, (N,), on scores, (N,): the best fit that never falls.
     """
     from scipy.optimize import isotonic_regression
 
@@ -108,8 +108,8 @@ def floor_of(scores: Floats, gains: Floats) -> float | None:
 
 
 def helps_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> Helps | None:
-    """The logistic fit of whether a document helps (gain above 0) on its score, each request's (C,); None where the
-    scores do not tell: all documents help, none does, or the better-scored ones help less."""
+    """Fit by logistic regression whether a document helps (gain above 0), given its score; scores and gains are (C,)
+    per request. None if scores do not tell: all documents help, none does, or higher scores mean less help."""
     from sklearn.linear_model import LogisticRegression
 
     every, helped = np.concatenate(scores).astype(np.float64), np.concatenate(gains) > 0
@@ -123,10 +123,10 @@ def helps_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> Helps | None:
 def floors(
     scores: Sequence[Floats], gains: Sequence[Floats], kinds: Sequence[str]
 ) -> tuple[float | None, float | None]:
-    """The score below which a document is not worth showing, and the s1 below which the user is asked.
+    """Return the score below which a document is not shown, and the s1 below which the user is asked.
 
-    A question costs the user more than a draft that is not theirs, so the second floor is the highest s1 that leaves at
-    most ASKED of dev's requests, which all are their users' own, below it in each of the ``kinds`` of text.
+    A question costs the user more than a draft unlike theirs, so the second floor is the highest s1 that leaves at most
+    the share ASKED of dev's requests, all of which their users answered, below it in each of the ``kinds`` of text.
     """
     top, _ = best_of(scores, gains)
     kind = np.asarray(kinds)
@@ -143,8 +143,8 @@ LEADS = 0.95  # of resamples, in which it must be better than the best baseline
 
 @dataclass(frozen=True, slots=True)
 class LeadOverBaseline:
-    """Mean gains (nats) of the documents that the retriever and the best baseline choose on dev's requests, and in
-    which share of resamples the retriever's is the higher. ``own``: on requests that it did not learn from."""
+    """Mean gains (nats) of the documents that the retriever and the best baseline choose for dev's requests, and the
+    share of resamples in which the retriever's is higher. ``own``: it did not learn from these requests."""
 
     requests: int
     top1_gain: float
@@ -155,7 +155,7 @@ class LeadOverBaseline:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why not to use it, each a clause; empty where nothing speaks against it."""
+        """Return the reasons not to use the retriever, each a clause; empty if nothing speaks against it."""
         clauses = []
         if not self.own:
             clauses.append("nothing was left to choose by but what it was trained on")
@@ -174,7 +174,7 @@ class LeadOverBaseline:
 def worth_on(
     scores: Sequence[Floats], dev: Sequence[Example], encoder: Encoder, *, own: bool, seed: int
 ) -> LeadOverBaseline:
-    """Compare with the baselines on dev's requests; ``scores`` are those of each request's candidates, (C,) each."""
+    """Compare the fit with baselines on dev; ``scores`` are the fit's for each request's candidates, (C,) each."""
     gains = [example.gains for example in dev]
     _, chosen = best_of(scores, gains)
     others = {}

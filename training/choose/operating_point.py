@@ -1,9 +1,9 @@
 """The operating point of an artifact: margin and theta, chosen on the curves that ``pearl eval`` measures on dev.
 
-The margin is how far below the best document's score one may lie and still be shown: a score in nats says how much
-worse the others are, so a prompt can have four documents where they are alike, and one where it stands far above the
-rest. Theta is the best score below which a draft is revised (papers/pearl.txt, section 5.3). A margin or a theta that
-is no better than chance (``pearl/stats/chance.py``) is not chosen.
+The margin is how far below the best document's score another document may lie and still be shown: a score in nats says
+how much worse the others are, so a prompt can have four documents where they are alike, and one where it stands far
+above the rest. Theta bounds the best document's score: below theta a draft is revised (papers/pearl.txt, section 5.3).
+A margin or theta that is no better than chance (``pearl/stats/chance.py``) is not chosen.
 
 A curve is kept with its chance: ``{"curve": [point, ...], "by_chance": {metric: share}}``, the share being that of
 random exchanges whose best point does as well as the curve's.
@@ -35,7 +35,7 @@ Curve = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A number of the artifact that is chosen."""
+    """A number of the artifact that is chosen on a curve: the margin, or theta."""
 
     name: str
     command: str  # of ``pearl eval``, which measures its curve
@@ -50,7 +50,7 @@ THETA = Setting("threshold", "revision", "share_revised", "without_revision", "w
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """A choice from a curve."""
+    """The number chosen for a setting, and the figures of the curve it was chosen from."""
 
     setting: Setting
     number: float | None  # None: none raised the metric by more than chance, so nothing is changed
@@ -63,7 +63,7 @@ class OperatingPoint:
     curve: list[dict[str, Any]]  # the points chosen from
 
     def words(self, chosen: str, best: str) -> str:
-        """The choice in a sentence; ``chosen`` names what is done, ``best`` the best number."""
+        """Describe the choice in a sentence; ``chosen`` and ``best`` are words for the chosen and the best number."""
         doubt = f", for {best} is no better than chance" if self.best is not None and self.number is None else ""
         chance = "" if self.by_chance is None else f", as much by chance in {100 * self.by_chance:.3g}% of exchanges"
         figures = f"{self.value:.4f} at best, {self.unchanged:.4f} {self.setting.words}"
@@ -83,16 +83,16 @@ class OperatingPoint:
 
 
 def check_metric(name: str) -> None:
-    """Raises InputError for another metric than those that curves have."""
+    """Check that the curves have a metric of this name. Raises InputError if they do not."""
     if name not in METRICS:
         raise InputError(f"--metric {name}: there are {', '.join(METRICS)}.", param="metric", code="no_such_metric")
 
 
 def choose_number(setting: Setting, curve: Curve, metric: str) -> OperatingPoint:
-    """Choose the number of the point with the highest metric, of equal ones the one that changes least; none if no
-    point is higher by more than chance. A theta may also be ``all``, as its point without a number is called.
+    """Choose the number with the highest metric, of equal ones the one that changes least; none if no number raises the
+    metric by more than chance. Where theta's point has no number, its number is ``all``.
 
-    Raises InputError for a curve without the metric where nothing is changed.
+    Raises InputError for a curve without the metric of unchanged drafts.
     """
     points = [point for point in curve["curve"] if point.get(metric) is not None]
     shows = setting is MARGIN
@@ -124,9 +124,9 @@ def choose_number(setting: Setting, curve: Curve, metric: str) -> OperatingPoint
 
 
 def curve_of(measured: Path | str, report: Path, setting: Setting) -> tuple[Curve, dict[str, str]]:
-    """The curve of an artifact's folder, or of a scorer by name, in a report of the command that measures the setting,
-    and for theta the chat model and the command of the report; of a report of one model, wherever the artifact stood
-    then, that one's. Raises InputError, also where that model is known to be another one."""
+    """Read a curve from a report of the command that measures the setting: that of an artifact's folder, or of a scorer
+    by name; for theta also the report's chat model and command. A report of a single model is taken even if the
+    artifact was elsewhere then. Raises InputError, also if that model is known to be another one."""
     try:
         content = json.loads(report.read_bytes(), parse_constant=_no_number)
         models = {model["model"]: model for model in content["models"]}
@@ -173,8 +173,8 @@ def _is_other(folder: Path, model: str) -> bool:
 
 
 def set_margin(folder: Path, report: Path, metric: str) -> tuple[OperatingPoint, list[str]]:
-    """Choose from a report on dev, and write the margin into the artifact; also the chat models whose thetas become
-    never with another margin, for it has other drafts written than those that they were chosen on.
+    """Choose the margin from a report on dev and write it into the artifact. Return the choice, and the chat models
+    whose thetas are dropped: they were chosen on drafts that another margin changes.
 
     Raises InputError for an artifact that is not whole, and for a report without such figures of it.
     """
@@ -209,13 +209,13 @@ def _without_thetas(artifact: Artifact, changed: str) -> tuple[Artifact, list[st
 
 
 def dropped_words(dropped: Sequence[str]) -> str:
-    """The sentence that says whose thetas were dropped, and what to do."""
+    """Say in a sentence which chat models' thetas were dropped, and what to do."""
     names = " and ".join(f"of '{model}'" for model in dropped)
     return f"theta {names} was chosen before, and is 'never' now: choose it again by 'pearl train threshold'"
 
 
 def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: str | None = None) -> OperatingPoint:
-    """Choose from a report on dev, and write theta into the artifact as that of the chat model that was measured.
+    """Choose theta from a report on dev and write it into the artifact, for the chat model that was measured.
 
     Without a report theta is chosen again from the curve that the artifact keeps, of ``chat_model`` if it keeps
     several. Raises InputError for an artifact that is not whole, for a report without such figures of it or of another
@@ -244,7 +244,7 @@ def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: st
 
 
 def scorer_threshold(name: str, report: Path | None, metric: str) -> OperatingPoint:
-    """Choose theta for a scorer that has no artifact to keep it in. Raises InputError without a report of it on dev."""
+    """Choose theta for a scorer without an artifact. Raises InputError if ``report`` is none, or not of it on dev."""
     check_metric(metric)
     if report is None:
         raise InputError(

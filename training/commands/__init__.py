@@ -1,4 +1,4 @@
-"""``pearl train``: one module per step."""
+"""The commands ``pearl train``, one module for each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pearl train chat``"""
+"""The command ``pearl train chat``: fine-tune a chat model on conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pearl train fit``"""
+"""The command ``pearl train fit``: fit a retriever on existing scores."""
 
 from __future__ import annotations
 

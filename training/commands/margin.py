@@ -1,4 +1,4 @@
-"""``pearl train margin``"""
+"""The command ``pearl train margin``: choose how far below the best score a document may be shown."""
 
 from __future__ import annotations
 

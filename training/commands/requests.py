@@ -1,4 +1,4 @@
-"""``pearl train requests``"""
+"""The command ``pearl train requests``: write requests for documents without one."""
 
 from __future__ import annotations
 

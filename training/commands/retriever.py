@@ -1,4 +1,4 @@
-"""``pearl train retriever``"""
+"""The command ``pearl train retriever``: train a retriever from raw histories."""
 
 from __future__ import annotations
 

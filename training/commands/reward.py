@@ -1,4 +1,4 @@
-"""``pearl train reward``"""
+"""The command ``pearl train reward``: train a reward model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pearl train score``"""
+"""The command ``pearl train score``: compute gains of candidates by equation 1."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def score(
 def explain_split(
     histories: Mapping[str, Sequence[Document]], split: str | None, way: str, seed: int, console: Console
 ) -> None:
-    """Say where a split lies if it is not one by users, and how targets are chosen where documents have no time."""
+    """Tell the user where a split by time lies, and how targets are chosen where documents have no time."""
     from pearl.text.history.partition import users_of
     from training.data.histories import untimed_users
     from training.data.split import BY_TIME, BY_USERS, PARTS

@@ -1,4 +1,4 @@
-"""``pearl train select``"""
+"""The command ``pearl train select``: select the groups to learn from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pearl train threshold``"""
+"""The command ``pearl train threshold``: choose theta, below which a draft is revised."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Training: histories, splits, partitions and the records that everything else is about."""
+"""The data of training: histories, their split, examples, selection and kept embeddings."""

@@ -1,5 +1,5 @@
-"""Embeddings that outlive the run: an encoder that keeps what it computed in a folder, for training goes over the same
-texts again and again."""
+"""An encoder that keeps its embeddings in a folder across runs, since training goes over the same texts again and
+again."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ AT_ONCE = 1024  # texts of one file: what an interruption loses
 
 
 class KeptEncoder:
-    """Wraps an encoder; vectors are kept in float16, which moves cosines by less than 0.001.
+    """Wraps an encoder; vectors are kept on disk in float16, which moves cosines by less than 0.001.
 
-    ``fingerprint`` tells its weights from others under its name. Raises InputError for a folder of another encoder.
+    ``fingerprint`` tells its weights from others of the same name. Raises InputError for a folder of another encoder.
     """
 
     def __init__(self, encoder: Encoder, folder: Path, fingerprint: str = "") -> None:
@@ -45,8 +45,8 @@ class KeptEncoder:
         advance: Callable[[int, bool], None] = lambda count, now: None,
         go_on: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Compute and keep what is missing, as long as it is to go on; ``advance`` is told of texts, and whether they
-        were computed now."""
+        """Compute and keep missing embeddings while ``go_on`` returns True; ``advance`` is called with a number of
+        texts and whether they were computed now."""
         wanted = {_key(text): text for text in texts}
         missing = [key for key in wanted if key not in self._known]
         advance(len(wanted) - len(missing), False)

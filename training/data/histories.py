@@ -1,4 +1,4 @@
-"""A history as the trainer looks at it: its file, its documents without times, and a fingerprint."""
+"""History files as training uses them: reading, fingerprints, and documents without times."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pearl.text.history.files import read_histories, reading
 
 
 def corpus_name(path: Path) -> str:
-    """The file's name without the endings of a history file, and without the colon that parts the name from a
-    user's."""
+    """Return the name of a history file without its endings, and with "_" for a colon, which separates it from a user's
+    name."""
     return path.name.removesuffix(".gz").removesuffix(".jsonl").replace(":", "_")
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """One history file."""
+    """The histories of one file."""
 
     name: str
     fingerprint: str  # SHA-256 of the file
@@ -28,13 +28,13 @@ class Corpus:
 
     @classmethod
     def read(cls, path: Path) -> Corpus:
-        """Raises InputError that names file, line and field of the first bad line."""
+        """Read a history file. Raises InputError that names file, line and field of the first bad line."""
         return cls(corpus_name(path), fingerprint(path), read_histories(path))
 
 
 def read_corpora(paths: Sequence[Path]) -> list[Corpus]:
-    """Raises InputError that names file, line and field of the first bad line, and for two files of one name, by which
-    scores are told apart."""
+    """Read history files. Raises InputError that names file, line and field of the first bad line, and for two files of
+    one name, since scores are told apart by name."""
     names = [corpus_name(path) for path in paths]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -43,20 +43,20 @@ def read_corpora(paths: Sequence[Path]) -> list[Corpus]:
 
 
 def untimed_users(histories: Mapping[str, Sequence[Document]]) -> list[str]:
-    """The users whose documents do not all have a time, so that nobody knows what was written before what."""
+    """Return the users with a document without a time, so that the order of their texts is unknown."""
     return [user for user, documents in histories.items() if any(document.timestamp is None for document in documents)]
 
 
 def times_of_all_or_none(documents: Sequence[Document]) -> list[Document]:
-    """The documents, without their times where any lacks one: what was written before what is then a matter of chance,
-    and the times of the others would say otherwise."""
+    """Return the documents, all without times if any lacks one: their order is then drawn at random, and the times of
+    some would contradict it."""
     if all(document.timestamp is not None for document in documents):
         return list(documents)
     return [replace(document, timestamp=None) for document in documents]
 
 
 def fingerprint(path: Path) -> str:
-    """SHA-256 of the file's bytes. Raises InputError for a pipe, which could not be read again."""
+    """Return the SHA-256 of a file's bytes. Raises InputError for a pipe, which could not be read again."""
     with reading(path) as file:
         if not file.seekable():
             raise InputError(f"{path}: is a pipe, which can be read only once; write it to a file.", code="is_a_pipe")

@@ -1,4 +1,4 @@
-"""The record that the retriever is trained on.
+"""The example, a request with candidates and their gains, that the retriever is trained on.
 
 Dimensions in comments: C candidates of an example, S signals.
 """
@@ -24,8 +24,8 @@ Floats = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A request, its candidates oldest first, and the gain of each, true or by proxy; or, as a group to learn from, one
-    positive candidate before its negatives.
+    """A request, its candidates oldest first, and each one's gain, true or by proxy (estimated from overlap); or a
+    group to learn from, with one positive before its negatives.
 
     Where only scores are known, and not the history, texts are empty and documents are told apart by their ids.
     """
@@ -45,19 +45,19 @@ class Example:
         return self.user_id, self.request_id
 
     def group(self, places: Sequence[int]) -> Example:
-        """The group of the candidates at these places, in this order, without signals."""
+        """Return the group of the candidates at these places, in this order, without signals."""
         documents = tuple(self.documents[place] for place in places)
         return Example(self.user_id, self.request_id, self.request, documents, self.gains[list(places)])
 
 
 def clusters_of(examples: Sequence[Example]) -> list[str]:
-    """The cluster of each example for resampling: its user, or its request if all are of one user."""
+    """Return each example's cluster for resampling: its user, or its request if all examples are of one user."""
     users = [example.user_id for example in examples]
     return users if len(set(users)) > 1 else [f"{example.user_id} {example.request_id}" for example in examples]
 
 
 def check_gains(examples: Sequence[Example], called: str) -> None:
-    """Raises InputError where there is no gain, or none but 0: nothing can be learned or measured with them."""
+    """Check that some gain is not 0, else nothing can be learned or measured. Raises InputError if none is."""
     if not examples:
         raise InputError(
             f"There is no gain of {called}: no request there has enough documents before it; give more history.",

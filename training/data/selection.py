@@ -16,7 +16,7 @@ from training.data.records import Example
 
 @dataclass(frozen=True, slots=True)
 class SelectionOptions:
-    """Algorithm 1's parameters. ``normalize``: the gain as a sum over the target's tokens, or as their mean."""
+    """Parameters of Algorithm 1. ``normalize``: gains are the sum over the target's tokens, or the mean."""
 
     normalize: str = SUM
     share: float = KEPT_SHARE
@@ -27,7 +27,7 @@ class SelectionOptions:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The requests that Algorithm 1 keeps, and its groups of their documents."""
+    """The requests that Algorithm 1 keeps, and the groups of documents it makes of them."""
 
     requests: list[Example]
     groups: list[Example]
@@ -38,16 +38,16 @@ class Selection:
 
 
 def select(examples: Sequence[Example], options: SelectionOptions) -> Selection:
-    """Algorithm 1. Raises InputError for a gain that is not a number."""
+    """Run Algorithm 1: select requests, then groups. Raises InputError for a gain that is not a number."""
     requests = select_requests(examples, options.share)
     groups = select_groups(requests, positives=options.positives, negatives=options.negatives, seed=options.seed)
     return Selection(requests, groups)
 
 
 def select_requests(examples: Sequence[Example], share: float = KEPT_SHARE) -> list[Example]:
-    """The ``share`` of each domain's requests with the best best candidate; equal ones by id. In the given order.
+    """Keep the ``share`` of each domain's requests whose best gain is highest, ties by id; in the order given.
 
-    Gains of one domain are a multiple of another's: over all domains together one would be kept and another dropped.
+    Gains in one domain are a multiple of those in another: over all together one domain would be kept, another dropped.
 
     Raises InputError for a gain that is not a number.
     """
@@ -69,10 +69,10 @@ def select_requests(examples: Sequence[Example], share: float = KEPT_SHARE) -> l
 def select_groups(
     examples: Sequence[Example], *, positives: int = 2, negatives: int = 3, seed: int = 0
 ) -> list[Example]:
-    """Groups of each request's best candidates, each with random other candidates of the same user as negatives.
+    """Make a group of each of a request's best candidates, with random other candidates of the same user as negatives.
 
-    The negatives of one request are all different where there are enough; a request with fewer than
-    ``positives + negatives`` candidates gives fewer groups, and none without a negative.
+    The negatives of one request are all different where there are enough; a request with fewer than ``positives +
+    negatives`` candidates gives fewer groups, and none without a negative.
     """
     groups = []
     for example in examples:
@@ -89,6 +89,6 @@ def select_groups(
 
 
 def check_normalize(name: str) -> None:
-    """Raises InputError for a name that is neither ``sum`` nor ``mean``."""
+    """Check a name for ``normalize``. Raises InputError if it is neither ``sum`` nor ``mean``."""
     if name not in (SUM, MEAN):
         raise InputError(f"--choose normalize={name}: there are {SUM} and {MEAN}.", param="normalize")

@@ -1,5 +1,5 @@
-"""The split of histories: by users, or by time where users are too few for that. Then of each user's own history the
-first texts train, later ones choose, and the last are looked at once."""
+"""The split of histories: by users, or by time if there are too few users. By time, each user's first texts are to
+train on, later texts to choose by, and the last texts to measure with once."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ PARTS = {TRAIN: HistorySlice(0.0, 0.6), DEV: HistorySlice(0.6, 0.8), TEST: Histo
 
 
 def way_of(histories: Sequence[Mapping[str, Sequence[Document]]], least: Mapping[str, int], seed: int) -> str:
-    """The way to split the histories: by users, or by time if a split has no user with a request and ``least``
-    documents before it."""
+    """Return how to split the histories: by users, or by time if a split by users has a part without any user who has a
+    request with ``least`` documents before it."""
     for split in SPLITS:
         users = [entry for own in histories for entry in users_of(own, split).items()]
         if not any(partition(user, own, way=ROLLING, least=least[split], seed=seed) for user, own in users):
@@ -37,14 +37,14 @@ def way_of(histories: Sequence[Mapping[str, Sequence[Document]]], least: Mapping
 
 
 def part_of(split: str | None, way: str) -> HistorySlice:
-    """The part of each user's history that the targets of a split lie in."""
+    """Return the part of each user's history from which the targets of a split are taken."""
     return WHOLE if way == BY_USERS or split is None else PARTS[split]
 
 
 def written_in(
     histories: Mapping[str, Sequence[Document]], split: str | None, way: str, seed: int
 ) -> dict[str, Sequence[Document]]:
-    """The documents to learn from in a split: all texts of its users, or by time all texts until its end."""
+    """Return the documents to learn from in a split: all texts of its users; by time, all texts until its end."""
     if way == BY_USERS or split is None:
         return users_of(histories, split)
     written: dict[str, Sequence[Document]] = {}
@@ -68,8 +68,8 @@ OVER = {BY_USERS: "the budget ended before a user was scored", BY_TIME: "the bud
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """``learned`` and ``asked`` name the splits that ``train`` and ``dev`` are of; ``notes`` say what could not be as
-    it should."""
+    """Examples to train on and to choose by. ``learned`` and ``asked`` name the splits that ``train`` and ``dev`` are
+    from; ``notes`` say what is not as it should be."""
 
     learned: str
     asked: str
@@ -82,9 +82,8 @@ class Division:
     def of(
         cls, examples: Mapping[str, list[Example]], unscored: Set[str] = frozenset(), way: str = BY_USERS
     ) -> Division:
-        """A division of each split's examples; ``unscored``: splits for which the budget ended too early; ``way``: how
-        they were made. Raises InputError for none.
-        """
+        """Assign examples, given by split, to training and choosing. ``unscored``: splits for which the budget ended
+        too early; ``way``: how the splits were made. Raises InputError if there are no examples."""
         learned = next((split for split in SPLITS if examples.get(split)), None)
         if learned is None:
             why = (

@@ -1,1 +1,1 @@
-"""Training: losses, the two stages and what they are fitted on."""
+"""Fitting the two stages of the retriever: losses, head, cross-encoder, level, and the material to fit on."""

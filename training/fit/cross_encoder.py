@@ -1,4 +1,4 @@
-"""The cross-encoder, fitted by sentence-transformers' trainer with our loss.
+"""Fitting the cross-encoder with sentence-transformers' trainer and a loss over groups.
 
 Dimensions in comments: B groups of a batch, G documents of a group.
 """
@@ -39,10 +39,10 @@ READING = PairReading(128)
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoderOptions:
-    """``rate`` is the highest learning rate; ``batch`` is in groups.
+    """Options of the fit: ``rate`` is the highest learning rate; ``batch`` counts groups.
 
-    ``frozen_layers`` stay as they were pretrained: 1 are the embeddings of words, 2 also the layer above them.
-    ``repeated``: a group with true gains counts as much as this many by proxy.
+    ``frozen_layers`` stay as they were pretrained: 1 is the word embeddings, 2 also the layer above them. ``repeated``:
+    a group with true gains counts as much as this many groups with gains by proxy.
     """
 
     reading: PairReading = READING
@@ -59,7 +59,7 @@ class CrossEncoderOptions:
 
 @dataclass(frozen=True, slots=True)
 class GroupFitting:
-    """The groups that a cross-encoder learns from and is stopped by, and how; ``seconds`` None: the whole of it."""
+    """The groups a cross-encoder learns from, those that stop it early, and how; ``seconds`` None: no limit."""
 
     groups: Sequence[Example]
     dev: Sequence[Example]
@@ -69,7 +69,7 @@ class GroupFitting:
 
 
 def new_cross_encoder(base: str, options: CrossEncoderOptions, device: str = "cpu") -> Any:
-    """A cross-encoder with one logit over a pretrained encoder; it starts at a logit of nearly zero for every pair."""
+    """Make a cross-encoder with one logit on a pretrained encoder; its lowest ``frozen_layers`` are frozen."""
     from sentence_transformers import CrossEncoder
     from transformers.utils import logging
 
@@ -89,7 +89,7 @@ def new_cross_encoder(base: str, options: CrossEncoderOptions, device: str = "cp
 
 
 def save_trained(model: Any, folder: Path) -> None:
-    """Write the weights that are trained; the others are those of the base."""
+    """Write only the weights that are trained; all others are those of the base."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: values.detach().contiguous() for name, values in trained_weights(model).items()}
     with saving_tensors(folder / TRAINED) as file:
@@ -97,7 +97,7 @@ def save_trained(model: Any, folder: Path) -> None:
 
 
 def load_trained(model: Any, folder: Path) -> None:
-    """Put weights that ``save_trained`` wrote into a model of the same base and options."""
+    """Load weights that ``save_trained`` wrote into a model of the same base and options."""
     weights = trained_weights(model)
     with torch.no_grad():
         for name, values in load_file(folder / TRAINED).items():
@@ -115,7 +115,7 @@ def _layers(model: Any) -> list[nn.Module]:
 
 
 def base_config(base: str) -> Any:
-    """The configuration of a pretrained model. Raises InputError for what is none."""
+    """Return the configuration of a pretrained model. Raises InputError if it cannot be loaded."""
     from transformers import AutoConfig
 
     try:
@@ -131,14 +131,14 @@ def base_config(base: str) -> Any:
 
 
 def window_of(config: Any) -> int:
-    """The tokens that a model reads at most."""
+    """Return the largest number of tokens that a model reads."""
     places = getattr(config, "max_position_embeddings", None) or EVERYTHING
     return int(places) - FIRST_POSITION.get(config.model_type, 0)
 
 
 def check_base(base: str, frozen_layers: int = 0) -> int:
-    """The tokens that the base reads at most. Raises InputError for what is no encoder and for one with fewer
-    layers, before anything else is done."""
+    """Return the largest number of tokens that the base reads. Raises InputError if it is no encoder, or has fewer
+    layers than are to be frozen."""
     config = base_config(base)
     architecture = str((config.architectures or [""])[0])
     if config.is_encoder_decoder or architecture.endswith("ForCausalLM"):
@@ -157,7 +157,7 @@ def check_base(base: str, frozen_layers: int = 0) -> int:
 
 
 def restart(model: Any) -> None:
-    """Set the last layer to nearly zero: what another task called a high logit is not a high score."""
+    """Set the last layer to nearly zero, since high logits of the earlier task are no high scores."""
     with torch.no_grad():
         last_layer(model).weight.mul_(0.01)
         last_layer(model).bias.zero_()
@@ -168,14 +168,14 @@ def last_layer(model: Any) -> nn.Linear:
 
 
 def logits_of(model: Any, request: Request, documents: Sequence[Document], reading: PairReading) -> Floats:
-    """(G,), as the model stands."""
+    """Return the model's logit for each document, (G,)."""
     pairs = [reading.pair(request.text, document) for document in documents]
     logits = model.predict(pairs, show_progress_bar=False, activation_fn=nn.Identity())
     return np.asarray(logits, np.float32).reshape(-1)
 
 
 class GroupLoss(nn.Module):
-    """A loss over groups. The trainer hands over texts: ``inputs`` are the requests and the documents of each."""
+    """Applies a loss to groups. The trainer gives texts as ``inputs``: requests, and the documents of each."""
 
     def __init__(self, model: Any, loss: Loss) -> None:
         super().__init__()
@@ -203,10 +203,10 @@ def _padded(rows: Sequence[Tensor], value: Any) -> Tensor:
 
 
 def fit_cross_encoder(model: Any, fitting: GroupFitting, folder: Path) -> dict[str, Any]:
-    """Train in place over the groups, once an epoch, or as far as the seconds go; keep what was best on ``dev``.
+    """Train in place on the groups, until the epochs or the seconds are over, and keep what was best on ``dev``.
 
-    Returns what happened: steps, losses on dev, seconds, and whether this was the ``whole`` training or was cut short.
-    What an interrupted run left in ``folder`` is gone on from, and removed in the end.
+    Returns a report: steps, losses on dev, seconds, and whether this was the ``whole`` training or was cut short. A run
+    that was interrupted is resumed from ``folder``, which is removed in the end.
     """
     from transformers import EarlyStoppingCallback, PrinterCallback
 
@@ -298,7 +298,7 @@ def _arguments(device: torch.device, options: CrossEncoderOptions, steps: int, f
 
 
 def place(arguments: Any, device: torch.device) -> None:
-    """Have the trainer work on this device alone; of several GPUs it would take the first, and all at once."""
+    """Make the trainer use this device alone; of several GPUs it would take the first, and all at once."""
     # a model for all of them it would wrap, and of a wrapped one the loss cannot ask the tokenizer
     arguments._n_gpu = min(arguments.n_gpu, 1)
     if device.type == "cuda":
@@ -307,9 +307,9 @@ def place(arguments: Any, device: torch.device) -> None:
 
 
 def deadline(end: float) -> Any:
-    """A callback that ends the training, with a look at dev, where another step would not end before ``end`` of the
-    monotonic clock: the steps were counted by how long one took at the beginning, and the machine may have become
-    busier."""
+    """Return a callback that ends the training, after an evaluation on dev, if another step would not end before
+    ``end`` of the monotonic clock: steps were planned from the time of one at the beginning, and the machine may have
+    become busier since."""
     from transformers import TrainerCallback
 
     class Deadline(TrainerCallback):

@@ -21,7 +21,7 @@ Loss = Callable[[Tensor, Tensor, Tensor], Tensor]  # logits, gains, mask, each (
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The gain (nats) that a score of 0 stands for, and the nats that one more is worth."""
+    """The gain y0 (nats) that a score of 0 stands for, and the nats tau that each unit of score adds."""
 
     y0: float
     tau: float
@@ -29,7 +29,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class HeadOptions:
-    """``rate`` is the highest learning rate of one cycle."""
+    """Options of fitting the head; ``rate`` is the highest learning rate of its one cycle."""
 
     members: int = 8
     hidden: int = 32
@@ -44,7 +44,7 @@ class HeadOptions:
 def scale_calibrated_loss(logits: Tensor, gains: Tensor, mask: Tensor, *, y0: float, tau: float) -> Tensor:
     """KL, up to a constant, from softmax(gains / tau) to softmax(logits) with an anchor of gain y0 and logit 0.
 
-    ``logits``, ``gains`` (nats) and ``mask`` (True for a document, False for padding) are (B, G). The mean over
+    ``logits``, ``gains`` (nats) and ``mask`` (True for a document, False for padding) are (B, G). Returns the mean over
     groups, a scalar in float32.
     """
     anchored_gains = torch.cat((gains.new_full((len(gains), 1), y0), gains), dim=1)  # (B, 1 + G)
@@ -54,7 +54,7 @@ def scale_calibrated_loss(logits: Tensor, gains: Tensor, mask: Tensor, *, y0: fl
 
 
 def kl_loss(logits: Tensor, gains: Tensor, mask: Tensor, *, tau: float) -> Tensor:
-    """The ablation without the anchor: cross-entropy of softmax(logits) under softmax(gains / tau); shapes as above."""
+    """Ablation without the anchor: cross-entropy of softmax(logits) under softmax(gains / tau), (B, G) -> scalar."""
     targets = (gains.float() / tau).masked_fill(~mask, -torch.inf).softmax(dim=1)
     # padding gets a logit of the lowest finite value: minus infinity times a target of zero would be no number
     padded = logits.float().masked_fill(~mask, torch.finfo(torch.float32).min)
@@ -70,7 +70,7 @@ def plain(tau: float) -> Loss:
 
 
 class HeadModule(nn.Module):
-    """``SignalHead`` as torch trains it."""
+    """The trainable form of ``SignalHead``, as a torch module."""
 
     def __init__(self, mean: Floats, scale: Floats, options: HeadOptions) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class HeadModule(nn.Module):
         self.dropout = nn.Dropout(options.dropout)
 
     def forward(self, signals: Tensor) -> Tensor:
-        """(B, G, S) -> (M, B, G): every member's logits."""
+        """Return every member's logits from the signals: (B, G, S) -> (M, B, G)."""
         inputs = ((signals - self.mean) / self.scale).clamp(-CLIP, CLIP)
         hidden = nn.functional.silu(torch.einsum("bgs,msh->mbgh", inputs, self.inner) + self.inner_bias[:, None, None])
         hidden = torch.einsum("mbgh,mhk->mbgk", self.dropout(hidden), self.middle)
@@ -103,7 +103,7 @@ class HeadModule(nn.Module):
 
 
 def new_head(examples: Sequence[Example], options: HeadOptions) -> HeadModule:
-    """An untrained head, standardised by the signals of these examples."""
+    """Make an untrained head that standardises signals by those of these examples."""
     signals = np.concatenate([example.signals for example in examples])
     # in float64: over hundreds of thousands of rows a sum in float32 is off by more than some signals vary
     mean, spread = signals.mean(axis=0, dtype=np.float64), signals.std(axis=0, dtype=np.float64)
@@ -116,7 +116,7 @@ def fit_head(
     loss: Loss,
     options: HeadOptions,
 ) -> None:
-    """Train in place; of several domains each has the weight of the square root of its examples."""
+    """Train the head in place; each of several domains weighs as the square root of its number of examples."""
     weights = balanced([example.domain for example in examples])
     signals, gains, mask = padded(examples)
     batches = -(-len(examples) // options.batch)
@@ -145,7 +145,7 @@ def fit_head(
 
 
 def balanced(domains: Sequence[str]) -> Tensor | None:
-    """The weight of each example, (N,), by the examples of its domain; None where all are of one.
+    """Return the weight of each example, (N,), from its domain's number of examples; None if all are of one domain.
 
     With equal examples a chat of 700 people would be heard and a list of 40 hardly; with equal domains every
     peculiarity of the 40 would count as much as what the 700 have in common.
@@ -157,7 +157,7 @@ def balanced(domains: Sequence[str]) -> Tensor | None:
 
 
 def padded(examples: Sequence[Example]) -> tuple[Tensor, Tensor, Tensor]:
-    """Signals (B, G, S), gains and mask (B, G), padded on the right."""
+    """Return signals, (B, G, S), gains and mask, (B, G) each, padded on the right."""
     longest = max(len(example.gains) for example in examples)
     signals = torch.zeros((len(examples), longest, examples[0].signals.shape[1]))
     gains = torch.zeros((len(examples), longest))

@@ -1,4 +1,4 @@
-"""Cross-encoders on disk: those that the next run finds again, and the one that an artifact carries."""
+"""Cross-encoders on disk: in the working folder, where the next run finds them, and in an artifact."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ WORTH_MORE = 1.5  # times as much time as it had before: then a training that wa
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoderFit:
-    """A cross-encoder, and the report of its training as JSON."""
+    """A fitted cross-encoder, and a report of its training, as JSON values."""
 
     model: Any
     report: dict[str, Any]
 
 
 def kept_or_fitted(model: Any, fitting: GroupFitting, folder: Path, made_of: Mapping[str, Any]) -> CrossEncoderFit:
-    """The model, with the weights that ``folder`` keeps, if training would give them now; else trained, and kept there.
-    ``made_of`` says what a training depends on."""
+    """Load the weights that ``folder`` keeps, if they are of the same training and it had time enough; else train the
+    model and keep its weights there. ``made_of``: what the training depends on."""
     file = folder / "report.json"
     before: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     if before.get("made_of") == made_of and _enough(before, fitting.seconds):

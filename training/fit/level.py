@@ -1,4 +1,4 @@
-"""Fitting the level of a score, on the documents that a head chooses.
+"""Fitting the level of a score: how much the document that the head chose is expected to help.
 
 Dimensions in comments: C candidates, N requests, I inputs.
 """
@@ -26,8 +26,8 @@ MOST = 150.0  # nats: a gain above counts as that, or single ones would decide w
 
 @dataclass(frozen=True, slots=True)
 class LevelFit:
-    """``level`` None where dev's r is not surely higher with it; ``dev_scores``: of dev's documents, (C,) each, with
-    the level that is kept."""
+    """A fitted level, None if it does not surely raise Pearson's r on dev; ``dev_scores`` are those of dev's documents,
+    (C,) each, with the level if it is kept."""
 
     level: Level | None
     dev_scores: list[Floats]
@@ -37,10 +37,10 @@ class LevelFit:
 def fit_level(
     head: SignalHead, anchor: Anchor, examples: Sequence[Example], dev: Sequence[Example], seed: int
 ) -> LevelFit:
-    """Learn from ``examples`` with signals, and keep the level if r on ``dev``, the mean over its kinds of text, is
-    surely higher with it than with the head's scores as they are.
+    """Fit a level on ``examples`` with signals. Keep it if it surely raises Pearson's r of score and gain on ``dev``,
+    averaged over kinds of text, above that of the head's own scores.
 
-    A request counts once, with a true gain or with one by proxy.
+    All requests weigh the same, with true gains or gains by proxy.
     """
     level = forest_of(head, anchor, examples, seed)
     before = [head.logits(example.signals) for example in dev]
@@ -52,8 +52,8 @@ def fit_level(
 
 
 def forest_of(head: SignalHead, anchor: Anchor, examples: Sequence[Example], seed: int) -> Level:
-    """A level learned from examples with signals, whether or not it is worth keeping. The squared error is what r
-    rewards."""
+    """Fit a level, a random forest, on examples with signals, whether or not it is worth keeping. It minimises the
+    squared error, which Pearson's r rewards."""
     from sklearn.ensemble import RandomForestRegressor
 
     scores = [head.logits(example.signals) for example in examples]
@@ -66,7 +66,7 @@ def forest_of(head: SignalHead, anchor: Anchor, examples: Sequence[Example], see
 
 
 def level_of(forest: Any, anchor: Anchor) -> Level:
-    """The trees of a fitted regression of gains (nats) by scikit-learn, whose leaves then give scores."""
+    """Convert scikit-learn's forest, fitted to gains (nats), to a level whose leaves are scores."""
     trees = [estimator.tree_ for estimator in forest.estimators_]
     roots = np.cumsum([0, *(tree.node_count for tree in trees)])[:-1].astype(np.int32)
     return Level(

@@ -1,4 +1,4 @@
-"""The material that both stages are fitted on: examples with true gains and by proxy, embedded and with signals."""
+"""The examples that both stages are fitted on, embedded and with signals: their gains are true, or by proxy."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ THINNED = 0.08  # share of examples without times, and of examples without the d
 
 @dataclass(frozen=True, slots=True)
 class FitMaterial:
-    """Examples with true gains to train on and to choose by, and with gains by proxy of the same users, all with their
-    signals; ``chosen``: what Algorithm 1 makes of ``train``; ``scales``: of the gains by proxy."""
+    """Examples with true gains to train on and to choose by, and examples of the same users with gains by proxy, all
+    with signals. ``chosen``: what Algorithm 1 selects of ``train``; ``scales``: convert likeness to gains by proxy."""
 
     train: list[Example]
     dev: list[Example]
@@ -38,8 +38,8 @@ class FitMaterial:
 
 
 def proxies_of(run: Run, division: Division) -> tuple[list[Example], list[Example]]:
-    """Return past texts of the histories that the division learns from, and of those that it chooses by; their gains
-    are 0."""
+    """Return past texts as examples without labels (gains of 0): those of the histories to learn from, and those of the
+    histories to choose by."""
     options, way = run.options, division.way
 
     def of(split: str, part: int) -> list[Example]:
@@ -61,9 +61,9 @@ def proxies_of(run: Run, division: Division) -> tuple[list[Example], list[Exampl
 
 
 def material_of(run: Run, division: Division, words: WordWeights) -> FitMaterial:
-    """The examples with their signals, proxies labelled by the scales, and what is selected of those to train on.
+    """Prepare the division's examples with signals, label examples by proxy, and select groups from those to train on.
 
-    Proxies whose texts cannot be embedded in time are left out.
+    Examples by proxy whose texts cannot be embedded in time are left out.
     """
     learned, asked = proxies_of(run, division)
     texts = texts_of([*division.train, *division.dev])
@@ -97,7 +97,7 @@ def with_signals(
     words: WordWeights,
     advance: Callable[[int, bool], None] = lambda items, now: None,
 ) -> list[Example]:
-    """The examples with the signals of their candidates."""
+    """Return the examples with the signals of their candidates computed."""
     described = []
     for example in examples:
         signals = SignalIndex(example.documents, encoder, words).signals(example.request)
@@ -107,7 +107,7 @@ def with_signals(
 
 
 def thinned(examples: Sequence[Example], seed: int) -> list[Example]:
-    """Some without what a history may not have, so that the head has seen that, too."""
+    """Remove times, or documents' own requests, from some examples, so that the head learns histories without them."""
     draw = random.Random(f"{seed}:thinned")
     thinned_examples = []
     for example in examples:
@@ -122,7 +122,7 @@ def thinned(examples: Sequence[Example], seed: int) -> list[Example]:
 
 
 def texts_of(examples: Sequence[Example]) -> list[str]:
-    """Every text whose embedding the signals and the proxies of these examples need, each once, in their order."""
+    """Return every text that must be embedded for the examples' signals and proxy gains, each once, in order."""
     texts: dict[str, None] = {}
     for example in examples:
         texts[example.request.text] = None
@@ -134,7 +134,7 @@ def texts_of(examples: Sequence[Example]) -> list[str]:
 
 
 def chosen_of(train: Sequence[Example], options: TrainingOptions) -> Selection:
-    """The groups that Algorithm 1 selects, or those of the file to learn from. Raises InputError for none."""
+    """Return the groups that Algorithm 1 selects, or those of the file given. Raises InputError if there are none."""
     if options.groups is not None:
         return selection_among(read_groups(options.groups), train, options.groups)
     chosen = select(train, options.selection)

@@ -1,4 +1,4 @@
-"""The warm start of the cross-encoder: to tell the text that answered a request from others by the same user."""
+"""The warm start of the cross-encoder: telling the text that answered a request from the user's other texts."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ LONGEST_NAME = 60  # characters of a folder's name, four bytes each at most, of 
 def fit_relevance(
     run: Run, histories: Mapping[str, Sequence[Document]], options: CrossEncoderOptions, seconds: float | None
 ) -> CrossEncoderFit:
-    """The baseline RelevanceCE, which reads texts alone, and is where the calibrated cross-encoder starts. Kept in the
-    working folder: the next run finds it there."""
+    """Fit the baseline RelevanceCE, which reads documents' texts alone and from which the calibrated cross-encoder
+    starts. It is kept in the working folder, where the next run finds it."""
     base = run.options.base
     groups = relevance_groups(histories, options.seed)
     options = replace(options, reading=replace(options.reading, own_requests=False))
@@ -46,9 +46,9 @@ def fit_relevance(
 
 
 def relevance_groups(histories: Mapping[str, Sequence[Document]], seed: int) -> list[Example]:
-    """A request with the text that answered it and others by the same user, in random order.
+    """Make groups of a request, the text that answered it and others by the same user, in random order.
 
-    The texts alone: its own request beside a text would give the answer away.
+    Documents come without their own requests, which would give the answer away.
     """
     groups = []
     for user in sorted(histories):

@@ -1,4 +1,4 @@
-"""The two stages of the retriever: the head on signals, with y0 and tau chosen on dev, and the cross-encoder beside it.
+"""Fitting the retriever's two stages: the head on signals, with y0 and tau chosen on dev, and the cross-encoder.
 
 Dimensions in comments: C candidates of a request.
 """
@@ -34,7 +34,7 @@ EVERYTHING = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class FirstStage:
-    """The head, the scores it gives dev's documents, (C,) each, and the anchors that were tried with their figures."""
+    """The head, its scores of dev's documents, (C,) per request, and the figures of every anchor that was tried."""
 
     head: SignalHead
     anchor: Anchor
@@ -45,8 +45,8 @@ class FirstStage:
 
 @dataclass(frozen=True, slots=True)
 class SecondStage:
-    """The scores of dev's documents, (C,) each, under the cascade; one of weight 0 does without the cross-encoder
-    ``model``. The reports are of its warm start and of its training."""
+    """The cross-encoder ``model`` and dev's scores, (C,) per request, under the cascade; with a weight of 0 the model
+    is not used. The reports are of its warm start (``relevance``) and of its training."""
 
     model: Any
     dev_scores: list[Floats]
@@ -56,14 +56,14 @@ class SecondStage:
 
 
 def fit_first_stage(run: Run, material: FitMaterial, options: HeadOptions | None = None) -> FirstStage:
-    """The head, with tau and then y0 chosen on dev: tau of a few, y0 of the quartiles of the positives' gains. Each may
-    be given instead, y0 as a number of nats or by the quartile's name.
+    """Fit the head, choosing on dev tau among a few, then y0 among quartiles of the positives' gains. Each may be given
+    instead, y0 as a number of nats or by the quartile's name.
 
-    Gains are heavy-tailed and scored requests are few, so dev's requests with gains by proxy are asked, too; of several
-    domains each counts the same.
+    Gains are heavy-tailed and scored requests are few, so dev also has requests with gains by proxy; several domains
+    count the same each.
 
-    Requests by Algorithm 1, of each all candidates: signals are cheap, so negatives need not be sampled. Under
-    ``relevance`` the head says nothing.
+    Requests are selected by Algorithm 1, with all their candidates: signals are cheap, so negatives need not be
+    sampled. Under the loss ``relevance`` the head scores everything 0.
     """
     loss, selection, tau, y0 = run.options.loss, run.options.selection, run.options.tau, run.options.y0
     options = options or HeadOptions(seed=selection.seed)
@@ -108,24 +108,24 @@ def fit_first_stage(run: Run, material: FitMaterial, options: HeadOptions | None
 
 
 def taus(train: Sequence[Example], normalize: str) -> tuple[float, ...]:
-    """The temperatures that are tried. They are of gains in nats; of gains in nats a token they are as much smaller."""
+    """Return the temperatures to try, in nats of gain; for gains per token, divided by the mean target length."""
     tokens = float(np.mean([example.target_tokens for example in train])) if normalize == MEAN else 1.0
     return tuple(tau / tokens for tau in TAUS)
 
 
 def loss_of(name: str, anchor: Anchor) -> Loss:
-    """The scale-calibrated loss, or its ablation without the anchor."""
+    """Return the loss of this name: the scale-calibrated loss, or its ablation without the anchor."""
     return calibrated(anchor.y0, anchor.tau) if name == CALIBRATED else plain(anchor.tau)
 
 
 def fit_second_stage(
     run: Run, start: CrossEncoderFit, first: FirstStage, material: FitMaterial, options: CrossEncoderOptions
 ) -> SecondStage:
-    """Train the model on the groups of Algorithm 1, by proxy and true; its weight is chosen on dev unless it is given.
-    It is kept in the working folder, where the next run finds it.
+    """Train the cross-encoder on Algorithm 1's groups, with true gains and gains by proxy; its weight is chosen on dev
+    unless it is given. The model is kept in the working folder, where the next run finds it.
 
-    Its logit is a calibrated score of its own, on the head's scale, so the two are averaged, where dev is surely better
-    off, or it is to be kept in any case. Under ``relevance`` the model stays as it is and stands alone.
+    Its logit is a calibrated score on the head's scale, so the two are averaged, if dev is surely better for it or the
+    model is to be kept anyway. Under the loss ``relevance`` the model stays as it is and stands alone.
     """
     model, loss = start.model, run.options.loss
     if loss == RELEVANCE:

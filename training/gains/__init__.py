@@ -1,1 +1,1 @@
-"""Training: equation 1 for a history's requests, its scores' files, and what stands in for them."""
+"""Gains of documents: computing equation 1 for a history's requests, files of scores, and estimates by proxy."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class UnitScorer(Protocol):
-    """Scores units with a model."""
+    """Scores units of work with the auxiliary model."""
 
     def score(self, unit: ScoringUnit) -> pa.Table: ...
 
@@ -31,16 +31,16 @@ Scored: TypeAlias = "list[tuple[pa.Table, float]]"
 
 
 class RayAuxiliary:
-    """The auxiliary model in the workers of a Ray cluster."""
+    """The auxiliary model run by the workers of a Ray cluster."""
 
     def __init__(self, cluster: Cluster, name: str, device: str, dtype: str) -> None:
-        """Raises InputError where the cluster or the model cannot be used."""
+        """Start the workers. Raises InputError where the cluster or the model cannot be used."""
         self._workers: Workers[Batch, Scored] = Workers(cluster, partial(_in_worker, name, device, dtype))
         self._runner = asyncio.Runner()
         self.name, self.fingerprint = self._runner.run(self._workers.told())
 
     def score(self, make: MakeScorer, batches: Iterable[Sequence[ScoringUnit]], keep: Keep) -> None:
-        """Have the workers score a batch each at a time; ``keep`` runs here. Raises PearlError as scoring does."""
+        """Have workers score one batch each at a time; this process runs ``keep`` on the results. Raises PearlError."""
         waiting = iter(batches)
 
         async def work() -> None:
@@ -51,13 +51,13 @@ class RayAuxiliary:
         self._runner.run(side_by_side(work, self._workers.at_once))
 
     def close(self) -> None:
-        """End the workers, so that others have their room."""
+        """End the workers, which frees their room in the cluster."""
         self._runner.run(self._workers.close())
         self._runner.close()
 
 
 def auxiliary_model(name: str, device: str, dtype: str, ray: str | None) -> AuxiliaryModel | RayAuxiliary:
-    """The model of this process, or in the workers of the cluster that ``ray`` names. Raises InputError."""
+    """Load the auxiliary model, or have the workers of the cluster that ``ray`` names load it. Raises InputError."""
     if ray is None:
         return load_auxiliary(name, device=device, dtype=dtype)
     return RayAuxiliary(Cluster.read(ray, device), name, device, dtype)

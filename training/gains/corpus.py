@@ -1,4 +1,4 @@
-"""The scores of history files in a working folder: what is trained on, chosen by, and looked at once."""
+"""Files of scores in a working folder, one per history file and split, and the examples made of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def scores_file(folder: Path, corpus: str, split: str | None) -> Path:
 
 
 def examples_of(corpus: Corpus, split: str | None, folder: Path, normalize: str) -> list[Example]:
-    """The examples of a split by its scores in ``folder``. Users' names carry the corpus's, for two may have the same.
+    """Read a split's examples from its scores in ``folder``; the corpus's name is put before users' names.
 
     Raises InputError where there are no scores, and where the history has changed since.
     """
@@ -39,11 +39,11 @@ def examples_of(corpus: Corpus, split: str | None, folder: Path, normalize: str)
 
 
 def take_scores(corpora: Sequence[Corpus], files: Sequence[Path], folder: Path) -> set[str]:
-    """Copy scores, whatever their files are called, to where they are looked for; they say of which history and split
-    they are. Returns the splits.
+    """Copy files of scores, whatever their names, to where they are looked for; their metadata tells history and split.
+    Returns the splits.
 
-    Raises InputError for scores of another history or of no split, for two of the same, and where ``folder`` holds
-    others.
+    Raises InputError for scores of another history or of no split, for two files of the same split, and where
+    ``folder`` holds others.
     """
     by_fingerprint = {corpus.fingerprint: corpus.name for corpus in corpora}
     taken: dict[Path, Path] = {}
@@ -82,7 +82,7 @@ def take_scores(corpora: Sequence[Corpus], files: Sequence[Path], folder: Path) 
 
 
 def check_scored(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> None:
-    """Raises InputError where a corpus was never scored in ``folder``."""
+    """Check that ``folder`` holds scores of every corpus and split. Raises InputError if one is missing."""
     for corpus, split in product(corpora, splits):
         if not scores_file(folder, corpus.name, split).exists():
             raise InputError(
@@ -94,7 +94,7 @@ def check_scored(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path)
 
 
 def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path) -> set[str]:
-    """The splits without a score though somebody has enough documents: the budget ended before."""
+    """Return the splits without scores although they have enough documents: the budget ended before them."""
     unscored = set()
     for split in splits:
         read = [read_scores(scores_file(folder, corpus.name, split)) for corpus in corpora]
@@ -106,8 +106,8 @@ def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The auxiliary model and the template that scores were made with, and the way of splitting; ``extents``: how each
-    of the splits was scored, as ``GainOptions`` has it."""
+    """The origin of scores: auxiliary model, template and way of splitting they were made with; ``extents``: the
+    options of scoring by split, as in ``GainOptions``."""
 
     aux: str
     template: str
@@ -117,10 +117,10 @@ class Origin:
 
 
 def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> dict[str, Origin]:
-    """The origin of each corpus's scores, by its name; those without scores are left out.
+    """Return the origin of each corpus's scores by the corpus's name; corpora without scores are left out.
 
-    Raises InputError where two were scored by different models or split in different ways, and where one was scored
-    with two templates: no gain then compares with the others.
+    Raises InputError if corpora were scored by different models or split in different ways, or if one corpus was scored
+    with two templates: gains could then not be compared.
     """
     origins: dict[str, Origin] = {}
     first: tuple[str, Any] | None = None  # the first corpus with scores, and the description of these
@@ -155,7 +155,7 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
 
 
 def extents_of(origins: Mapping[str, Origin]) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """The extent of each scored split of each corpus, by their names, for an artifact's manifest."""
+    """Return the scoring options of each scored split by corpus and split, for an artifact's manifest."""
     return {name: origin.extents for name, origin in origins.items()}
 
 
@@ -169,7 +169,7 @@ def _scored_otherwise(folder: Path, names: Sequence[str], what: str) -> InputErr
 
 
 def histories_of(corpora: Sequence[Corpus], split: str, way: str, seed: int) -> dict[str, Sequence[Document]]:
-    """The documents to learn from in a split, by user; the corpus's name is put before the user's."""
+    """Return the documents to learn from in a split by user, with the corpus's name before the user's."""
     return {
         f"{corpus.name}:{user}": documents
         for corpus in corpora

@@ -1,4 +1,4 @@
-"""The file of groups that ``pearl train select`` makes of scores, and ``pearl train fit`` learns from."""
+"""The file of groups that ``pearl train select`` makes from scores and ``pearl train fit`` learns from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CLOSE = 1e-3  # nats: gains of examples are in float32
 
 @dataclass(frozen=True, slots=True)
 class GroupFile:
-    """Groups, whose documents are known by id alone, and JSON that says what they were selected from and how."""
+    """Groups whose documents are known by id alone, and a description (JSON) of how they were selected."""
 
     groups: list[Example]
     description: dict[str, Any]
@@ -136,7 +136,7 @@ def write_groups(made: GroupFile, out: Path) -> None:
 
 
 def read_groups(path: Path) -> GroupFile:
-    """The groups and their description. Raises InputError for a file that is damaged, not ours, or holds no numbers."""
+    """Read groups and description. Raises InputError if the file is damaged, not ours, or a gain is no number."""
     table = read_table(path)
     description = json.loads((table.schema.metadata or {}).get(METADATA, b"{}"))
     if description.get("kind") != KIND or table.schema.remove_metadata() != SCHEMA:
@@ -157,7 +157,7 @@ def read_groups(path: Path) -> GroupFile:
 
 
 def selection_among(made: GroupFile, examples: Sequence[Example], path: Path) -> Selection:
-    """The file's groups with the examples' texts, and the examples that they are of; there users carry a corpus's name.
+    """Return the file's groups with texts, and the examples they are from, whose users have a corpus's name in front.
 
     Raises InputError for a group of a request, a document or a gain that the examples do not have.
     """

@@ -1,4 +1,4 @@
-"""The scored examples of each split, and the files of gains that measure with them."""
+"""Scoring of the splits of all histories within the budget, scores kept from before, and files of gains."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from training.run import Run, TrainingOptions, gains_file
 
 
 class SplitScoring:
-    """Scores a split of all histories at a time; the auxiliary model is loaded when the first pair is to be scored."""
+    """Scores one split of all histories at a time; the auxiliary model loads when a first pair is to be scored."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -42,7 +42,7 @@ class SplitScoring:
 
     @cached_property
     def way(self) -> str:
-        """The way to split the histories: by users or by time."""
+        """Return how the histories are split: by users or by time."""
         least = {split: plan.least for split, plan in self._run.options.plans.items()}
         return way_of([corpus.histories for corpus in self._run.corpora], least, self._run.options.seed)
 
@@ -52,7 +52,7 @@ class SplitScoring:
         return auxiliary_model(options.aux, options.device, options.dtype, options.ray)
 
     def close(self) -> None:
-        """End the workers of a cluster, if any score."""
+        """End the workers of the Ray cluster, if it was used."""
         if isinstance(model := self.__dict__.get("_model"), RayAuxiliary):
             model.close()
 
@@ -76,7 +76,7 @@ class SplitScoring:
         )
 
     def planned(self, split: str) -> int:
-        """The number of requests of a split that would be scored with unlimited time."""
+        """Count the requests of a split that would be scored in unlimited time."""
         requests: set[tuple[str, str, str]] = set()
         for corpus in self._run.corpora:
             with suppress(InputError):  # nothing to score
@@ -85,8 +85,8 @@ class SplitScoring:
         return len(requests)
 
     def examples(self, split: str, since: float, until: float, *, least: int = 0) -> list[Example]:
-        """The scored examples of a split; each corpus gets as much of the time between the two shares of the budget,
-        and its ``least`` smallest units are scored however little that is."""
+        """Score a split and return its examples. The time between the two shares of the budget is divided equally among
+        the corpora; each corpus's ``least`` smallest units are scored in any case."""
         corpora, extent = self._run.corpora, self._extent(split)
         examples: list[Example] = []
         for number, corpus in enumerate(corpora, start=1):
@@ -95,8 +95,8 @@ class SplitScoring:
         return examples
 
     def scored(self, corpus: Corpus, extent: GainOptions, left: Callable[[], float], least: int = 0) -> list[Example]:
-        """The examples of a split of one history, scored now as far as they are not, and as far as the seconds ``left``
-        go at the pace of what was scored before; none where no user of the split has enough.
+        """Return a split's examples of one corpus, scoring the missing units that the seconds ``left`` allow at the
+        pace so far; none if no user of the split has enough documents.
 
         The ``least`` smallest units are scored in any case; if no group is whole by then, requests have some of their
         candidates.
@@ -127,8 +127,8 @@ class SplitScoring:
 
 @dataclass(frozen=True, slots=True)
 class KeptScores:
-    """The scores that a working folder holds: the options that they were made with, their origins by the histories'
-    names, the division into what is learned from and what is chosen by, and the examples to measure with."""
+    """Scores found in a working folder: the options that they were made with, their origins by the history's name, the
+    examples to learn from and to choose by, and those to measure with."""
 
     options: TrainingOptions
     origins: dict[str, Origin]
@@ -137,14 +137,14 @@ class KeptScores:
 
 
 def check_work(run: Run) -> None:
-    """Raises InputError for a working folder that is to hold scores and does not exist: a mistyped one is not made."""
+    """Check that a working folder that is to hold scores exists. Raises InputError if not: it may be mistyped."""
     if not (run.options.scores or run.options.work.is_dir()):
         check_scored(run.corpora, (TRAIN, DEV), run.options.work)
 
 
 def scored_before(run: Run) -> KeptScores:
-    """The scores in ``work``, to which those of the files ``scores`` are copied. Raises InputError where some of those
-    to train on or to choose by are missing."""
+    """Read the scores in ``work``, after copying the files ``scores`` there. Raises InputError if scores to train on or
+    to choose by are missing."""
     options, corpora, work = run.options, run.corpora, run.options.work
     splits = (TRAIN, DEV, *(take_scores(corpora, options.scores, work) & {TEST}))
     check_scored(corpora, splits, work)
@@ -161,7 +161,7 @@ def scored_before(run: Run) -> KeptScores:
 
 
 def write_gains_of(run: Run, split: str, examples: Sequence[Example]) -> None:
-    """Write a file of gains for each corpus that has any."""
+    """Write a file of a split's gains for each corpus with examples; delete that of a corpus without."""
     for corpus in run.corpora:
         own = [example for example in examples if example.domain == corpus.name]
         file = gains_file(run.options.work, split, corpus.name)

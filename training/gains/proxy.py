@@ -1,8 +1,8 @@
-"""A history labels itself: what a past text shares with earlier ones stands for the gain, without a language model.
+"""Estimates of gains without a language model ("by proxy"), from what a past text shares with earlier ones.
 
 Under a small auxiliary model most of a gain is copying: the bigrams and trigrams that a target shares with a candidate
-correlate 0.94 with its gain on one project's commit messages. In a chat they correlate 0.41; with rare words that both
-have, and the cosine of both texts, it is 0.64. Dimensions in comments: C candidates, N documents of all examples.
+correlate 0.94 with its gain on one project's commit messages. In a chat they correlate 0.41; with the rare words that
+both have, and the cosine of both texts, it is 0.64. Dimensions in comments: C candidates, N documents of all examples.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ LONGEST_HISTORY = 400  # the latest texts: a pass over thousands of one user wou
 
 
 def unlabelled_examples(corpus: Corpus, split: str, way: str, targets: int, options: TrainingOptions) -> list[Example]:
-    """Past texts of a split as targets, ``targets`` a user at random, with what was written before each; all gains are
-    0.
+    """Make examples of past texts of a split, ``targets`` random ones per user, with texts written before each as
+    candidates; all gains are 0.
 
-    The users' names carry the corpus's. A user with fewer earlier texts than a scored request has, or without times,
-    gives none.
+    The corpus's name is put before users' names. A user with fewer earlier texts than a scored request has, or without
+    times, gives none.
     """
     histories, part = users_of(corpus.histories, split if way == BY_USERS else None), part_of(split, way)
     candidates, least, seed = options.candidates or CANDIDATES, options.plan(TRAIN).least, options.seed
@@ -67,10 +67,9 @@ def unlabelled_examples(corpus: Corpus, split: str, way: str, targets: int, opti
 
 
 def likenesses(example: Example, encoder: Encoder, weights: WordWeights) -> NDArray[np.float64]:
-    """The likeness of each candidate to the target, (C, 7): the numbers of different bigrams and trigrams of words that
-    both have, the weight of the words that both have, with and without those of the request, and the number of these,
-    the cosine of both texts, and the candidate's different words.
-    """
+    """Return the likeness of each candidate to the target, (C, 7): the numbers of bigrams and of trigrams that both
+    have, the weight of the words both have, with and without words of the request, the number without, the cosine of
+    both texts, and the candidate's number of different words."""
     asked = frozenset(words(example.request.text))
     wanted = words(example.target)[:TARGET_WORDS]
     pairs, triples = _ngrams(wanted)
@@ -99,25 +98,25 @@ def _ngrams(text: Sequence[str]) -> tuple[set[tuple[str, ...]], set[tuple[str, .
 
 @dataclass(frozen=True, slots=True)
 class ProxyScale:
-    """Nats for each of the likenesses, and for nothing alike; and how well that fits (Pearson r)."""
+    """The nats that each likeness counts for, and a constant; and how well the sum fits true gains (Pearson r)."""
 
     weights: tuple[float, ...]
     pearson_r: float
 
     @classmethod
     def fit(cls, inputs: NDArray[np.float64], gains: Floats) -> ProxyScale:
-        """Least squares on the likenesses of documents with true gains, (N, 7) and (N,)."""
+        """Fit by least squares on likenesses, (N, 7), of documents with true gains, (N,)."""
         weights, *_ = np.linalg.lstsq(_with_constant(inputs), gains, rcond=None)
         return cls(tuple(map(float, weights)), pearson(_with_constant(inputs) @ weights, gains))
 
     def gains(self, inputs: NDArray[np.float64]) -> Floats:
-        """The gains by proxy, in nats, (C,), for likenesses (C, 7)."""
+        """Estimate gains in nats, (C,), from likenesses, (C, 7)."""
         return np.asarray(_with_constant(inputs) @ np.array(self.weights), np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyScales:
-    """A scale for each domain, for what a gain is made of differs: copies of phrases in commit messages, words of the
+    """A scale for each domain, since gains differ in what makes them: copied phrases in commit messages, words on the
     same matter in mails. ``others`` is for a domain with too few true gains of its own."""
 
     own: Mapping[str, ProxyScale]
@@ -127,7 +126,7 @@ class ProxyScales:
 
     @classmethod
     def fit(cls, examples: Sequence[Example], encoder: Encoder, weights: WordWeights) -> ProxyScales:
-        """From examples with true gains."""
+        """Fit the scales on examples with true gains."""
         inputs = [likenesses(example, encoder, weights) for example in examples]
 
         def scale(places: Sequence[int]) -> ProxyScale:
@@ -146,7 +145,7 @@ class ProxyScales:
         return self.own.get(domain, self.others)
 
     def label(self, example: Example) -> Example:
-        """The example with its gains by proxy."""
+        """Return the example with its gains estimated by proxy."""
         return replace(example, gains=self.of(example.domain).gains(likenesses(example, self.encoder, self.words)))
 
 

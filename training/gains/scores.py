@@ -1,4 +1,4 @@
-"""The file of scores of equation 1: its rows, what they were made with, and the examples that they make."""
+"""The file of equation 1's scores: its rows, the description of how they were made, and the examples made of them."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ LIBRARIES = ("torch", "transformers", "openvino", "pyarrow")
 
 
 def merge_scores(units: Sequence[ScoringUnit], folder: Path, out: Path, description: dict[str, object]) -> int:
-    """All units in one file, the description in its metadata; how many rows. Raises InputError for a broken part.
+    """Write all units to one file, the description as metadata; return its rows. Raises InputError for a broken part.
 
-    In thousandths of a nat, less than any precision is off by, and as one piece the file is a fourth as large.
+    Values are rounded to thousandths of a nat, less than any precision's error, which makes the file a fourth as large.
     """
     metadata = description | {"versions": {name: version(name) for name in LIBRARIES}}
     schema = SCHEMA.with_metadata({METADATA: json.dumps(metadata, sort_keys=True).encode()})
@@ -57,8 +57,8 @@ def merge_scores(units: Sequence[ScoringUnit], folder: Path, out: Path, descript
 
 
 def read_scores(path: Path) -> tuple[pa.Table, dict[str, object]]:
-    """The rows and the description. Raises InputError for a file that is damaged or not ours, and for a row without a
-    number or a name."""
+    """Read the rows and the description. Raises InputError for a file that is damaged or not ours, and for a row
+    without a number or a name."""
     table = read_table(path)
     metadata = (table.schema.metadata or {}).get(METADATA)
     if metadata is None or table.schema.remove_metadata() != SCHEMA:
@@ -81,7 +81,7 @@ def _check_rows(table: pa.Table, path: Path) -> None:
 
 
 def other_model(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """The difference between the auxiliary models of two descriptions, in words; empty where gains of both compare.
+    """Name what differs between the auxiliary models of two descriptions; empty where their gains can be compared.
 
     Weights that are known by their digest may lie anywhere. ``dtype=auto`` is another precision on another processor.
     """
@@ -94,7 +94,7 @@ def other_model(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def read_table(path: Path) -> pa.Table:
-    """A whole Parquet file. Raises InputError for one that is damaged, of another kind or not there."""
+    """Read a Parquet file whole. Raises InputError if it is damaged, of another kind or missing."""
     if not path.exists():
         raise InputError(f"{path}: there is no such file; name the one that was made, or make it.", code="no_such_file")
     if path.is_dir():  # of which all files would be read as one
@@ -113,7 +113,7 @@ def read_table(path: Path) -> pa.Table:
 
 
 def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
-    """The file's requests with their gains in nats, or nats a token; their documents are known by id alone."""
+    """Make examples of a file's rows, with gains in nats, or nats per token; documents are known by id alone."""
     check_normalize(normalize)
     gains_of: dict[tuple[str, str], dict[str, float]] = {}
     tokens: dict[tuple[str, str], int] = {}
@@ -145,7 +145,7 @@ def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
 def scored_examples(
     histories: Mapping[str, Sequence[Document]], scores: pa.Table, normalize: str = SUM
 ) -> list[Example]:
-    """The same with their texts. Raises InputError when a score is of a document that is not there."""
+    """Make examples of a file's rows, with texts. Raises InputError for a document that the history does not have."""
     requests = scored_requests(scores, normalize)
     by_id = {
         user: {document.id: document for document in times_of_all_or_none(histories.get(user, ()))}

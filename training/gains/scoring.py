@@ -1,4 +1,4 @@
-"""Equation 1 for the candidates of every request: y = log p(t given d, q) - log p(t given q), resumable.
+"""Scoring by equation 1 of every request's candidates: y = log p(t given d, q) - log p(t given q), resumable.
 
 A unit of work is some candidates of one user with all of that user's requests, so that a document's prefix is computed
 once. Each finished unit is a Parquet file of its own, written under another name and then renamed: whatever kills the
@@ -36,10 +36,10 @@ from training.gains.units import GainOptions, ScoringUnit
 def few_shot_examples(
     histories: Mapping[str, Sequence[Document]], options: GainOptions, targets: Set[str]
 ) -> tuple[str, ...]:
-    """The fixed random examples that stand in the prompt of log p(t given q), the same for every request.
+    """Draw the fixed random examples in the prompt of log p(t given q), the same for every request.
 
-    Of the training split where it has any. None is one of the ``targets``, which a prompt must not hold,
-    as long as there are other texts.
+    They are from the training split, if it has any. None is one of the ``targets``, which a prompt must not hold, as
+    long as there are other texts.
     """
     writers = written_in(histories, TRAIN, options.way, options.seed) or histories
     texts = sorted({document.text for documents in writers.values() for document in documents})
@@ -60,7 +60,7 @@ def prepared(
     targets: Set[str],
     history: str,
 ) -> tuple[Scorer | RayScorer, dict[str, object]]:
-    """The scorer of ``targets``, and the description of their scores; ``history`` is the file's fingerprint."""
+    """Make the scorer of ``targets`` and the description of its scores; ``history``: the file's fingerprint."""
     examples = few_shot_examples(histories, options, targets)
     description = describe(model, template, options, history)
     if examples != few_shot_examples(histories, options, frozenset()):
@@ -71,7 +71,7 @@ def prepared(
 
 
 class Scorer:
-    """Scores units with one model and one template."""
+    """Scores units of work with one auxiliary model and one template."""
 
     def __init__(
         self, model: AuxiliaryModel, template: AuxiliaryTemplate, examples: Sequence[str], options: GainOptions
@@ -83,7 +83,7 @@ class Scorer:
         self._without: dict[str, tuple[str, Likelihood]] = {}  # by user: computed once per request, not once per unit
 
     def score(self, unit: ScoringUnit) -> pa.Table:
-        """One row a pair; raises InputError where a likelihood is not a number."""
+        """Score a unit, one row per request and document. Raises InputError for a likelihood that is no number."""
         targets = {target.id: self.target_tokens(target) for target, _ in unit.pairs}
         requests = {target.id: self.request_text(target) for target, _ in unit.pairs}
         without = self.without(unit.user_id, targets, requests)
@@ -119,12 +119,12 @@ class Scorer:
         return self._cut(target.request or "", self._options.request_tokens)
 
     def prompts(self, document: Document, requests: Sequence[str]) -> tuple[Tokens, ...]:
-        """A prompt for each request with the document, cut to the limit."""
+        """Return a prompt for each request with the document, which is cut to the limit, as tokens."""
         shown = self._cut(document.text, self._options.document_tokens)
         return tuple(tuple(self.model.encode(self._template.prompt_with(shown, request))) for request in requests)
 
     def without(self, user_id: str, targets: dict[str, Tokens], requests: dict[str, str]) -> dict[str, Likelihood]:
-        """log p(t given q) of a user's requests."""
+        """Return log p(t given q), without a document, of each of a user's requests."""
         known = {id: likelihood for id, (user, likelihood) in self._without.items() if user == user_id}
         missing = [id for id in targets if id not in known]
         prompts = (self._template.prompt_without(requests[id], self._examples) for id in missing)
@@ -137,7 +137,7 @@ class Scorer:
         return known
 
     def check_finite(self, likelihoods: Iterable[float], user_id: str) -> None:
-        """Raises InputError that names the user where one is not a number."""
+        """Check that likelihoods are numbers. Raises InputError that names the user if one is not."""
         if not all(map(math.isfinite, likelihoods)):
             raise InputError(
                 f"The model '{self.model.name}' gave a likelihood that is not a number for user '{user_id}'; "
@@ -152,8 +152,8 @@ class Scorer:
 
 @dataclass(frozen=True, slots=True)
 class RayScorer:
-    """Scores units in workers, which make a scorer of their model for each batch. A batch is a whole group, so that the
-    likelihoods without a document, which its units share, are computed as in one process."""
+    """Scores units in workers, which make a scorer of their model for each batch. A batch is a whole group, so that its
+    units share the likelihoods without a document, as they do in one process."""
 
     model: RayAuxiliary
     make: Callable[[AuxiliaryModel], Scorer]
@@ -162,7 +162,7 @@ class RayScorer:
 def describe(
     model: AuxiliaryModel | RayAuxiliary, template: AuxiliaryTemplate, options: GainOptions, history: str
 ) -> dict[str, object]:
-    """The model, prompts, options and history of a scores file; a change in any of them means other scores."""
+    """Describe how scores are made: model, prompts, options and history. A change in any of them means other scores."""
     fields = asdict(options)
     if options.way == BY_USERS:
         del fields["way"]  # as earlier versions had it, whose scores are these
@@ -177,8 +177,8 @@ def describe(
 
 @dataclass(slots=True)
 class Pace:
-    """The pairs that were scored so far, the seconds that they took, and the seconds that are ``left``; the ``least``
-    smallest units are scored in any case."""
+    """The speed of scoring, as pairs scored and seconds they took, and a function of the seconds ``left``; the
+    ``least`` smallest units are scored in any case."""
 
     left: Callable[[], float] = lambda: math.inf
     least: int = 0
@@ -186,7 +186,7 @@ class Pace:
     seconds: float = 0.0
 
     def allows(self, pairs: int) -> bool:
-        """True where there is time left for these pairs, or, before the first is scored, any time."""
+        """True if there is time for this many pairs, or for a first pair of unknown speed, any time left."""
         left = self.left()
         return left > 0 and (not self.pairs or pairs * self.seconds / self.pairs <= left)
 
@@ -199,11 +199,11 @@ def score_units(
     advance: Callable[[int, bool], None] = lambda pairs, computed: None,
     pace: Pace | None = None,
 ) -> list[ScoringUnit]:
-    """Score what is not scored yet, as far as the time goes; return the units that are scored then, in their order.
+    """Score missing units as far as time allows; return all units that are scored then, in their order.
 
     The smallest units are scored first, as many as the pace's ``least``, in whatever time. A group of units, whose
-    requests are whole only with all of it, is passed over if it would take longer than there is time left.
-    ``advance`` is told of pairs, and whether they were computed now. Raises InputError when the folder holds scores
+    requests are whole only with all of it, is passed over if it would take longer than there is time left. ``advance``
+    is called with a number of pairs and whether they were computed now. Raises InputError when the folder holds scores
     that were made otherwise.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -261,7 +261,7 @@ def _smallest_whole(units: Sequence[ScoringUnit]) -> list[ScoringUnit]:
 
 
 def group_of(name: str) -> str:
-    """The name of the group of a unit with this name: units of one group hold all candidates of their requests."""
+    """Return the name of a unit's group, the units that together hold all candidates of their requests."""
     return name.rpartition("-")[0]
 
 

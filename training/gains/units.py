@@ -1,4 +1,4 @@
-"""The units of work that scoring a history falls into: some candidates of one user, with that user's requests."""
+"""The units of work in scoring a history: some candidates of one user, with that user's requests."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ TARGETS_PER_PIECE = 8
 
 @dataclass(frozen=True, slots=True)
 class GainOptions:
-    """The extent of the scoring. Token limits cut the texts, ``request_tokens`` 0 nothing; ``candidates`` None scores
-    all of a user's. ``examples``: random texts in the prompt without a document. ``way``: how the splits are made."""
+    """Options of scoring. Token limits cut texts (``request_tokens`` 0: no limit); ``candidates`` None: all of a
+    user's. ``examples``: random texts in prompts without a document. ``way``: how splits are made."""
 
     template: str
     split: str | None = None
@@ -39,7 +39,7 @@ class GainOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScoringUnit:
-    """Some candidates of a user, and for each of the user's requests which of them it is scored with."""
+    """Some candidates of a user, and for each of the user's requests the candidates it is scored with."""
 
     name: str
     user_id: str
@@ -52,7 +52,7 @@ class ScoringUnit:
 
 
 def plan_units(histories: dict[str, list[Document]], options: GainOptions) -> list[ScoringUnit]:
-    """The work, in an order that depends on nothing but the histories and the options.
+    """Divide the scoring into units, in an order that depends on nothing but the histories and the options.
 
     Raises InputError when no user has both a target and a candidate.
     """
@@ -71,7 +71,7 @@ def plan_units(histories: dict[str, list[Document]], options: GainOptions) -> li
 
 
 def partitions(histories: Mapping[str, Sequence[Document]], options: GainOptions) -> list[Partition]:
-    """The targets and candidates of the split's users, in random order. Raises InputError when no user has both."""
+    """Return targets and candidates of a split's users, in random order. Raises InputError if no user has both."""
     mine = users_of(histories, options.split if options.way == BY_USERS else None)
     part = part_of(options.split, options.way)
     names = sorted(mine)
@@ -136,16 +136,16 @@ def _units(name: str, part: Partition, options: GainOptions) -> Iterator[Scoring
 
 
 def target_texts(units: Iterable[ScoringUnit]) -> set[str]:
-    """The texts of all targets of the units."""
+    """Return the texts of all targets in the units."""
     return {target.text for unit in units for target, _ in unit.pairs}
 
 
 def sample_candidates(request: str, candidates: Sequence[Document], count: int | None, *, seed: str) -> list[Document]:
-    """All of them for ``count`` None; else a third by BM25, a third the most recent, the rest at random.
+    """Sample ``count`` candidates: a third by BM25, a third the most recent, the rest at random; None takes all.
 
     The order of the candidates is kept; one seed for all requests of a user keeps their samples alike, so that few
-    documents serve many requests. What is likely to help is among them, and so is what is not: a loss over
-    scores needs both.
+    documents serve many requests. The sample has documents likely to help and unlikely ones: a loss over scores needs
+    both.
     """
     if count is None or len(candidates) <= count:
         return list(candidates)

@@ -39,7 +39,7 @@ CHOICES = ("--choose", "first_stage_only=yes", "--choose", "share=1", "--choose"
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The targets of a user in a split, the users, and the fewest candidates of a request."""
+    """The extent of a split's scoring: targets per user, number of users, and least candidates per request."""
 
     targets: int
     users: int
@@ -48,7 +48,7 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A history and how it is scored."""
+    """One kind of text: its history file, and how that is scored in each split."""
 
     name: str
     file: str
@@ -85,7 +85,7 @@ DOMAINS = (
 
 
 def pearl(*words: object) -> None:
-    """Run a command as a user does; the recipe ends where one fails."""
+    """Run a ``pearl`` command in another process, as a user does; the recipe ends if it fails."""
     line = [str(word) for word in words]
     sys.stderr.write(f"\n$ pearl {' '.join(line)}\n")
     subprocess.run([sys.executable, "-c", "from pearl.cli.main import main; main()", *line], check=True)
@@ -96,13 +96,13 @@ def repeated(option: str, values: Sequence[object]) -> list[object]:
 
 
 def has_figures(artifact: Path) -> bool:
-    """True for an artifact that was measured on test users; a fit that is killed meanwhile leaves one that was not."""
+    """True for an artifact that was measured on test users; a fit that was killed before has no figures."""
     manifest = artifact / MANIFEST
     return manifest.exists() and bool(json.loads(manifest.read_text(encoding="utf-8"))["figures"])
 
 
 def compact(report: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of a report of ``pearl eval retrieval`` that the documentation shows."""
+    """Return the figures from a report of ``pearl eval retrieval`` that the documentation shows."""
 
     def rows(name: str, figures: Sequence[str]) -> list[dict[str, Any]]:
         return [{figure: row.get(figure) for figure in ("model", *figures)} for row in report[name]]

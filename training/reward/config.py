@@ -1,4 +1,4 @@
-"""The record of a reward model's training: choices that the paper, its code and measurement make differently."""
+"""The choices of a reward model's training, on which the paper, its code and our measurements differ."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MODERN_BERT = "answerdotai/ModernBERT-large"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardConfig:
-    """The choices of a reward model's training; the defaults are those of ``corrected``."""
+    """The choices of a reward model's training; the defaults are those of the preset ``corrected``."""
 
     preset: Literal["corrected", "as_published_code", "as_published_paper"] = choice(
         CORRECTED,
@@ -135,13 +135,13 @@ class RewardConfig:
     seed: Seed = choice(0, "Seed of the split, of the order and of the weights.")
 
     def record(self) -> dict[str, Any]:
-        """Return every choice as it was made, by name."""
+        """Return the value of every choice, by name."""
         return {name: getattr(self, name) for name in choices_in(RewardConfig)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardOptions(RewardConfig):
-    """The record of a training, the files that it reads and writes, and its limit."""
+    """The choices of a training, the files that it reads and writes, and its time limit."""
 
     data: tuple[Path, ...]
     out: Path
@@ -153,7 +153,7 @@ class RewardOptions(RewardConfig):
 
     @property
     def held_back(self) -> tuple[Path, ...]:
-        """The files whose paragraphs are not learned from."""
+        """Return the files with pairs or paragraphs to measure with, which must not be learned from."""
         return (*self.test, *self.other_kind)
 
     @property

@@ -26,7 +26,7 @@ from training.reward.reading import ParagraphReader
 
 @dataclass(frozen=True, slots=True)
 class ShownPair:
-    """Two texts in the order in which they are read."""
+    """Two texts of a pair, by index, in the order in which the model reads them."""
 
     first: int
     second: int
@@ -37,7 +37,7 @@ Item = ScoredText | ShownPair
 
 
 def items_of(material: RewardMaterial, pair_rule: str) -> list[Item]:
-    """The items to learn from. The cosine sees each pair in both orders; scores have none."""
+    """Return the items to learn from: scores, and pairs, which the cosine rule reads in both orders."""
     both = (True, False) if pair_rule == COSINE else (True,)
     shown = [
         ShownPair(*((pair.better, pair.worse) if better_first else (pair.worse, pair.better)), better_first)
@@ -48,7 +48,7 @@ def items_of(material: RewardMaterial, pair_rule: str) -> list[Item]:
 
 
 class RewardNetwork(nn.Module):
-    """A reader and the head on its vectors; both learn, but for vectors that are kept."""
+    """A reader, which makes vectors of texts, and a head on them; both are trained, but not kept vectors."""
 
     def __init__(self, reader: ParagraphReader, head: HeadNetwork, options: RewardOptions) -> None:
         super().__init__()
@@ -62,11 +62,11 @@ class RewardNetwork(nn.Module):
         return self.head.bias.device
 
     def loss(self, items: Sequence[Item]) -> Tensor:
-        """The mean over the items, or the sum of the means over each kind; a squared error counts ``weight`` times."""
+        """Return the mean over items, or the sum of the kinds' means; squared errors count ``weight`` times."""
         return self.mean(self.sums(items), items)
 
     def sums(self, items: Sequence[Item]) -> Tensor:
-        """(2,): the sums of the weighted squared errors of scores, and of the cross-entropies of pairs."""
+        """Return the weighted sum of scores' squared errors and the sum of pairs' cross-entropies: (2,)."""
         scored = [item for item in items if isinstance(item, ScoredText)]
         pairs = [item for item in items if isinstance(item, ShownPair)]
         squared = crossed = torch.zeros((), device=self.device)
@@ -79,7 +79,7 @@ class RewardNetwork(nn.Module):
         return torch.stack((squared, crossed))
 
     def mean(self, sums: Tensor, items: Sequence[Item]) -> Tensor:
-        """The loss of the items, of which these are the sums."""
+        """Return the loss of the items, given the ``sums`` of their losses by kind."""
         if self._average == ITEMS:
             return sums.sum() / len(items)
         scored = sum(isinstance(item, ScoredText) for item in items)
@@ -100,7 +100,7 @@ class RewardNetwork(nn.Module):
 
 @dataclass(slots=True)
 class Progress:
-    """The state of a training between two epochs. ``losses``: the lowest on dev of each, from before the first on."""
+    """The state of a training between two epochs. ``losses``: the lowest of each epoch, after that before any."""
 
     epoch: int
     steps: int
@@ -122,10 +122,10 @@ def fit_network(
     checkpoint: Path,
     console: Console,
 ) -> dict[str, Any]:
-    """Train in place, where the network lies, and leave it as it was best on dev; returns what happened.
+    """Train in place, on the network's device, and leave it with the weights that were best on dev; return a report.
 
-    A training that an earlier process began at ``checkpoint`` is gone on from; the file stays until the caller has
-    kept what came out.
+    A training that was interrupted is resumed from ``checkpoint``, a file that stays until the caller has kept the
+    result.
     """
     started = time.monotonic()
     optimizer = torch.optim.AdamW(network.parameters(), options.rate, weight_decay=0.0)
@@ -202,8 +202,8 @@ def _epoch(
 
 
 def rate_share(options: RewardOptions, step: int, of_epoch: int) -> float:
-    """The share of the rate at a step, from 0: all of it, or as published a rise over the first tenth of an epoch and a
-    straight fall to nothing behind the last step."""
+    """Return the share of the learning rate at a step, counted from 0: all of it, or as published a rise over the first
+    tenth of an epoch, then a linear fall to 0 after the last step."""
     if options.schedule == CONSTANT:
         return 1.0
     risen = of_epoch // 10

@@ -30,7 +30,7 @@ Pair = tuple[str, str]  # two texts
 
 @dataclass(frozen=True, slots=True)
 class ScoredText:
-    """A paragraph, by its place among the texts, and its score."""
+    """A paragraph, by its index among the texts, and its score."""
 
     text: int
     score: float
@@ -38,7 +38,7 @@ class ScoredText:
 
 @dataclass(frozen=True, slots=True)
 class PreferencePair:
-    """Two paragraphs by their places: the better one and the worse one."""
+    """Two paragraphs by their index among the texts: the better one and the worse one."""
 
     better: int
     worse: int
@@ -46,7 +46,7 @@ class PreferencePair:
 
 @dataclass(frozen=True, slots=True)
 class RewardMaterial:
-    """``originals``: of each text, the number of the paragraph that lies under it. ``notes``: what was left out."""
+    """Texts, scores and pairs. ``originals``: the paragraph that each text is a version of, by number."""
 
     texts: tuple[str, ...]
     originals: tuple[int, ...]
@@ -56,12 +56,12 @@ class RewardMaterial:
 
     @property
     def used(self) -> set[int]:
-        """The places of all texts with a score or in a pair."""
+        """Return the indices of all texts with a score or in a pair."""
         in_pairs = (text for pair in self.pairs for text in (pair.better, pair.worse))
         return {*in_pairs, *(scored.text for scored in self.scored)}
 
     def of_variant(self, variant: str) -> RewardMaterial:
-        """The part that the variant learns from. Raises InputError if it is empty."""
+        """Keep only scores, pairs or both, as the variant learns from. Raises InputError if one is missing."""
         left_out = "".join(f"; {note}" for note in self.notes)
         if R in variant and not self.scored:
             raise InputError(
@@ -77,8 +77,8 @@ class RewardMaterial:
         return replace(self, scored=self.scored if R in variant else (), pairs=self.pairs if P in variant else ())
 
     def split(self, share: float, seed: int) -> tuple[RewardMaterial, RewardMaterial]:
-        """To train on, and to choose by: about ``share`` of the underlying paragraphs. Raises InputError if one of the
-        two would be empty."""
+        """Split by underlying paragraphs into a part to train on and one to stop by, which gets about ``share``. Raises
+        InputError if scores or pairs are missing in one of them."""
         names = sorted(set(self.originals))
         dev = set(random.Random(seed).sample(names, round(share * len(names))))
         parts = self._part(set(names) - dev), self._part(dev)
@@ -101,8 +101,8 @@ class RewardMaterial:
 def read_material(
     data: Sequence[Path], tested: Sequence[Path], duplicates: str, lengths: str = WHOLE
 ) -> RewardMaterial:
-    """The scores and pairs of the files, without paragraphs of ``tested``, scores off the scale, pairs that contradict
-    each other, and edit traces.
+    """Read scores and pairs, without paragraphs of ``tested``, scores off the scale, pairs that contradict each other,
+    and edit traces.
 
     Pairs are those of the files, and any two versions of a paragraph with different scores. Raises InputError that
     names file, record and field.
@@ -186,14 +186,14 @@ def _names(records: Sequence[tuple[Path, QualityRecord]]) -> str:
 
 
 def of_lengths(pairs: Sequence[Pair], lengths: str) -> list[Pair]:
-    """The pairs whole, cut to one length, or both; without those that the cut leaves with the same text twice."""
+    """Return the pairs whole, cut to about equal length, or both; pairs that the cut makes equal are left out."""
     whole = [] if lengths == CUT else list(pairs)
     cut = [] if lengths == WHOLE else [evened(*pair) for pair in pairs]
     return list(dict.fromkeys((*whole, *(pair for pair in cut if pair[0] != pair[1]))))
 
 
 def evened(one: str, other: str) -> Pair:
-    """The texts, the longer one cut behind the sentence that brings it nearest to the other's length."""
+    """Return both texts, the longer one cut after the sentence that brings it nearest to the other's length."""
     short, long = sorted((one.strip(), other.strip()), key=len)
     ends = [*(match.start() for match in SENTENCE_END.finditer(long)), len(long)]
     cut = long[: min(ends, key=lambda end: abs(end - len(short)))]

@@ -23,14 +23,14 @@ LIKELY = 1e-6  # a cosine of exactly 1 would have an infinite loss
 
 
 class HeadNetwork(nn.Module):
-    """``ScoreHead`` as torch trains it. The difference of two texts' worth is the log-odds of a preference; ``slope``
-    turns it into the logit of a score, for scores of different paragraphs are noisier than preferences."""
+    """The trainable form of ``ScoreHead``. The difference of two texts' worth is the log-odds of a preference;
+    ``slope`` scales worth to a score's logit, as scores of different paragraphs are noisier than preferences."""
 
     mean: Tensor
     scale: Tensor
 
     def __init__(self, kind: str, vectors: NDArray[np.floating], seed: int) -> None:
-        """``vectors``: (N, V) of the training texts, by which they are standardised."""
+        """Make an untrained head that standardises vectors by those of the training texts, ``vectors`` (N, V)."""
         super().__init__()
         width = vectors.shape[1]
         draw = torch.Generator().manual_seed(seed)
@@ -45,7 +45,7 @@ class HeadNetwork(nn.Module):
         self.ends = CODES_ENDS if kind == MLP else (LOWEST, HIGHEST)
 
     def worth(self, vectors: Tensor) -> Tensor:
-        """(B, V) -> (B,)"""
+        """Return the worth of each text, from which scores and preferences follow: (B, V) -> (B,)."""
         inputs = (vectors - self.mean) / self.scale
         if len(self.inner):
             inputs = nn.functional.dropout(inputs, DROPOUT, self.training)
@@ -53,13 +53,13 @@ class HeadNetwork(nn.Module):
         return inputs @ self.outer
 
     def squared_errors(self, vectors: Tensor, scores: Tensor) -> Tensor:
-        """(B, V), (B,) -> (B,)"""
+        """Return the squared errors of the predicted scores: vectors (B, V), scores (B,) -> (B,)."""
         low, high = self.ends
         logits = self.worth(vectors) * nn.functional.softplus(self.slope) + self.bias
         return (low + (high - low) * torch.sigmoid(logits) - scores) ** 2
 
     def preference_losses(self, first: Tensor, second: Tensor, first_is_better: Tensor) -> Tensor:
-        """(B, V) twice, (B,) -> (B,): the cross-entropy of the better one's being preferred."""
+        """Return the cross-entropy of each pair's preference: vectors (B, V) twice, (B,) -> (B,)."""
         gap = self.worth(first) - self.worth(second)
         return nn.functional.binary_cross_entropy_with_logits(gap, first_is_better.float(), reduction="none")
 
@@ -67,7 +67,7 @@ class HeadNetwork(nn.Module):
         return (self.inner**2).sum() + (self.outer**2).sum()
 
     def head(self) -> ScoreHead:
-        """The head as it stands."""
+        """Return the present weights as a ``ScoreHead``."""
         values: dict[str, Any] = {
             name: getattr(self, name).detach().double().numpy()
             for name in ("mean", "scale", "inner", "inner_bias", "bias")
@@ -77,8 +77,8 @@ class HeadNetwork(nn.Module):
 
 
 def cosine_losses(vectors: Tensor, first_is_better: Tensor) -> Tensor:
-    """(B, 2 E), (B,) -> (B,): the cross-entropy of the cosine of two texts' vectors, cut as published, as the
-    probability that the first is better."""
+    """Return each pair's cross-entropy, with the cosine of its two vectors (clamped as published) as the probability
+    that the first text is better: (B, 2 E), (B,) -> (B,)."""
     one, two = vectors.float().chunk(2, dim=1)
     cosines = nn.functional.cosine_similarity(one, two).clamp(LEAST, MOST)
     return nn.functional.binary_cross_entropy(cosines.clamp(max=1 - LIKELY), first_is_better.float(), reduction="none")

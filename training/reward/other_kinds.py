@@ -1,8 +1,8 @@
-"""The rule by which a reward model may ship, written down before any model was measured by it.
+"""The rule that decides whether a reward model may ship, written down before any model was measured by it.
 
-A model is held against pairs of other kinds than it learned from. It may ship if it decides at least as many of each
-kind as the best rule that knows nothing of writing (the shorter text, the longer one, the first one), over all pairs of
-the kind and over those of about equal length. Without pairs of another kind it may not ship.
+A model is tested on pairs of other kinds than it learned from. It may ship if on each kind it is right at least as
+often as the best rule that knows nothing of writing (the shorter text, the longer one, the first one), over all pairs
+of the kind and over those of about equal length. Without pairs of another kind it may not ship.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from retriever.reward.records import QualityPair
 
 @dataclass(frozen=True, slots=True)
 class PartFigures:
-    """Shares of the pairs that the model and each trivial rule decide rightly."""
+    """Accuracy on some pairs: of the model, and of each trivial rule."""
 
     pairs: int
     accuracy: Mapping[str, float]  # with its interval
@@ -39,7 +39,7 @@ class PartFigures:
 
 @dataclass(frozen=True, slots=True)
 class OtherKind:
-    """A model's figures on a file of pairs of another kind; ``equal_length``: where there are such pairs."""
+    """The model's accuracy on a file of pairs of another kind; ``equal_length``: on pairs of like length, if any."""
 
     file: str
     all_pairs: PartFigures
@@ -47,7 +47,7 @@ class OtherKind:
 
     @property
     def failed(self) -> list[str]:
-        """The figures that keep the model from shipping, in words."""
+        """Return the comparisons with trivial rules that keep the model from shipping, in words."""
         parts = {"pairs": self.all_pairs, "pairs of about equal length": self.equal_length}
         return [
             f"{self.file}: decides {part.accuracy['value']:.3f} of {part.pairs:,} {name}, where '{part.best}' decides "
@@ -61,7 +61,7 @@ class OtherKind:
 
 
 def of_other_kind(file: Path, pairs: Sequence[QualityPair], model: RewardModel, seed: int) -> OtherKind:
-    """The model's figures on the pairs of a file."""
+    """Measure the model's accuracy, and that of trivial rules, on the pairs of a file."""
     better, worse = [pair.better for pair in pairs], [pair.worse for pair in pairs]
     # each pair in both orders, for a verdict by cosine can depend on the order
     right = (2 + np.sign(model.prefer(better, worse)) - np.sign(model.prefer(worse, better))) / 4

@@ -1,4 +1,4 @@
-"""The reading of paragraphs while a head is fitted: by an encoder that stays as it is, or by one that learns.
+"""Encoding paragraphs while a head is fitted, by an encoder that stays as it is or by one that is trained.
 
 Dimensions in comments: B paragraphs or pairs, E width of the encoder, V entries of a paragraph vector.
 """
@@ -29,19 +29,19 @@ AT_ONCE = 64  # texts between two steps of the progress bar
 
 
 class ParagraphReader(Protocol):
-    """Texts by their places to vectors, with gradients where the encoder learns."""
+    """Makes vectors of texts, given by index, with gradients if the encoder is trained."""
 
     def vectors(self, texts: Sequence[int]) -> Tensor:
-        """(B, V)"""
+        """Return the vector of each text, (B, V)."""
         ...
 
     def pair_vectors(self, pairs: Sequence[tuple[int, int]]) -> Tensor:
-        """(B, 2 E)"""
+        """Return both texts' vectors for each pair, (B, 2 E)."""
         ...
 
 
 def layers_of(base: str, layers: str) -> tuple[int, ...]:
-    """The numbers of the layers, 0 the embeddings. Raises InputError for layers that the base does not have."""
+    """Return the numbers of layers, 0 for the embeddings. Raises InputError for layers the base does not have."""
     from transformers import AutoConfig
 
     config: Any = AutoConfig.from_pretrained(encoder_source(base))
@@ -62,7 +62,7 @@ def layers_of(base: str, layers: str) -> tuple[int, ...]:
 
 
 class KeptVectors(nn.Module):
-    """Vectors that were computed once."""
+    """Vectors computed once by an encoder that is not trained."""
 
     _vectors: Tensor
 
@@ -71,16 +71,16 @@ class KeptVectors(nn.Module):
         self.register_buffer("_vectors", torch.from_numpy(vectors), persistent=False)
 
     def vectors(self, texts: Sequence[int]) -> Tensor:
-        """(B, V)"""
+        """Return the vector of each text, (B, V)."""
         return self._vectors[list(texts)]
 
     def pair_vectors(self, pairs: Sequence[tuple[int, int]]) -> Tensor:
-        """(B, 2 E), of texts read each on its own"""
+        """Return the vectors of each pair's texts, (B, 2 E), each text read on its own."""
         return torch.cat([self.vectors([one for one, _ in pairs]), self.vectors([two for _, two in pairs])], 1)
 
 
 class LearningReader(nn.Module):
-    """An encoder of transformers whose weights learn."""
+    """A transformers encoder that is trained along with the head."""
 
     def __init__(self, base: str, texts: Sequence[str], layers: Sequence[int], max_tokens: int) -> None:
         super().__init__()
@@ -97,20 +97,20 @@ class LearningReader(nn.Module):
         self._max_tokens = max_tokens
 
     def vectors(self, texts: Sequence[int]) -> Tensor:
-        """(B, V)"""
+        """Return the vector of each text, (B, V)."""
         with self._precision():
             means: Tensor = layer_means(self.model, self._tokens([self._texts[place] for place in texts]), self._layers)
         return means.float()
 
     def pair_vectors(self, pairs: Sequence[tuple[int, int]]) -> Tensor:
-        """(B, 2 E), of two texts read together"""
+        """Return the vectors of each pair's texts, (B, 2 E), both texts read together."""
         tokens = self._tokens([self._texts[one] for one, _ in pairs], [self._texts[two] for _, two in pairs])
         with self._precision():
             means: Tensor = pair_means(self.model, tokens, token_places(tokens).to(self.model.device))
         return means.float()
 
     def save(self, folder: Path) -> None:
-        """Write weights, configuration and tokenizer."""
+        """Write the encoder's weights, configuration and tokenizer to a new folder."""
         folder.mkdir()
         with system_errors(folder):
             self.model.save_pretrained(folder)
@@ -128,7 +128,7 @@ class LearningReader(nn.Module):
 def kept_vectors(
     base: str, texts: Sequence[str], layers: Sequence[int], max_tokens: int, work: Path, console: Console
 ) -> Vectors:
-    """(N, V) of all texts, by the runtime that serves; what an earlier run left in ``work`` is not computed again."""
+    """Return vectors of all texts, (N, V), from the serving runtime unless ``work`` keeps them from an earlier run."""
     source = encoder_source(base)
     made_of = json.dumps([source_digest(source) or source, list(layers), max_tokens, list(texts)])
     file = work / f"vectors-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.npy"

@@ -1,4 +1,4 @@
-"""The training of a reward model, from files to an artifact."""
+"""The training of a reward model, from data files to an artifact."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ EDGE = 0.02  # of the scale, to which scores are held before they become logits
 
 
 def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
-    """Train, write the artifact and return it. Raises InputError for what cannot be trained on."""
+    """Train a reward model, write its artifact and return that. Raises InputError for what cannot be trained on."""
     known("variant", options.variant, VARIANTS)
     device = device_named(options.device)
     check_replaceable(options.out, options.work, KIND)
@@ -121,8 +121,8 @@ def _network(
 
 
 def scaled(head: ScoreHead, reader: ParagraphReader, material: RewardMaterial) -> ScoreHead:
-    """The head with its logits, which were learned from pairs alone, on the scale of the material's scores; the order
-    of texts stays. Where there are no scores, or they run against the logits, they lie around the middle."""
+    """Rescale the logits of a head learned from pairs alone to the material's scores; the order of texts stays. Without
+    scores, or if scores fall with the logits, the logits get a fixed spread."""
     texts = [item.text for item in material.scored] or [pair.better for pair in material.pairs]
     with torch.inference_mode():
         logits = head.logits(np.concatenate([reader.vectors([text]).numpy() for text in texts]))

@@ -1,4 +1,4 @@
-"""Asking a model many questions: those without a kept reply, several at once, every reply kept as it comes."""
+"""Asking a model many questions, several at once: only those without a kept reply, each reply kept as it comes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMMIT_S = 0.002  # a reply waits at most this long for its commit; a kill can l
 
 @dataclass(frozen=True, slots=True)
 class AskedModel:
-    """A model that judges or writes."""
+    """A model that judges or writes, with what its calls need."""
 
     ask: Ask
     identity: str  # in the keys of its replies: the model, and its rules where they are ours
@@ -35,14 +35,14 @@ class AskedModel:
         return key_of(self.identity, self.decoding, question)
 
     def most(self, question: Question) -> Usage:
-        """The tokens that a call takes at most."""
+        """Return the most tokens that a call may use, of the prompt and of the answer."""
         prompt = sum(self.count_tokens(message.content) + MESSAGE_OVERHEAD for message in question.messages)
         return Usage(prompt, self.decoding.max_tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The limits of a run."""
+    """The limits of a run of questions: calls at once, cost, and time."""
 
     in_flight: int = 8  # calls under way at once
     prices: Prices = NO_PRICES
@@ -54,7 +54,7 @@ class Terms:
 
 @dataclass(slots=True)
 class AskingOutcome:
-    """The outcome of a run."""
+    """The result of a run of questions: what it used, and which of them failed; replies are in the store."""
 
     calls: int = 0
     repeated: int = 0
@@ -76,7 +76,7 @@ class AskingOutcome:
 
 
 def survey(judge: AskedModel, questions: Iterable[Question], store: ReplyStore) -> Survey:
-    """Count the questions to ask, with one in memory at a time; a repeated question counts once."""
+    """Count the questions and those without a kept reply, one in memory at a time; a repeated question counts once."""
     seen: set[bytes] = set()
     missing, most = 0, Usage()
     for question in questions:
@@ -97,8 +97,8 @@ async def elicit(
     terms: Terms,
     watch: Watch,
 ) -> AskingOutcome:
-    """Ask the questions without a kept reply. Raises ChatError when the endpoint is down, PearlError at the cap; all
-    replies that came are kept even then."""
+    """Ask the questions without a kept reply. Raises ChatError when the endpoint is down, PearlError at the cap on
+    cost; all replies that came are kept even then."""
     run = _Run(judge, _missing(judge, questions, store), store, terms, watch)
     try:
         return await run.run()
@@ -112,7 +112,7 @@ async def elicit(
 def replies(
     judge: AskedModel, questions: Iterable[Question], store: ReplyStore, outcome: AskingOutcome
 ) -> Iterator[Reply | Failed]:
-    """Yield the reply or failure of each question, in order."""
+    """Yield the kept reply of each question, or why it failed, in the order of the questions."""
     for question in questions:
         key = judge.key(question)
         reply = store.get(key)
@@ -130,7 +130,7 @@ async def generate(
     in_flight: int = 1,
     spending: SpendingCap | None = None,
 ) -> list[Reply | Failed]:
-    """Write a text for each prompt, in order; a prompt with a kept reply is not asked, a repeated one is asked once.
+    """Write a text for each prompt, in order; prompts with a kept reply are not asked, repeated ones are asked once.
 
     A prompt fails as OUT_OF_TIME once ``go_on`` returns False. Raises ChatError when the model is down, PearlError at
     the cap on ``spending``.
@@ -145,7 +145,7 @@ async def generate(
 def missing(
     model: ChatModel, identity: str, prompts: Sequence[tuple[Message, ...]], decoding: Decoding, store: ReplyStore
 ) -> int:
-    """The number of different prompts without a kept text."""
+    """Count the different prompts without a kept text."""
     return survey(_writer(model, identity, decoding), [Question(prompt) for prompt in prompts], store).missing
 
 

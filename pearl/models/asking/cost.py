@@ -1,4 +1,4 @@
-"""The cost of judging: an estimate before it, a cap while it runs."""
+"""The cost of a run of questions: an estimate before it, a cap while it runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The questions of a run, counted before it."""
+    """Counts of a run's questions before it, and the most tokens it may use."""
 
     questions: int  # different ones
     kept: int  # of these, with a kept reply
@@ -56,7 +56,7 @@ class SpendingCap:
         return self._prices.of(self.usage)
 
     async def set_aside(self, most: Usage) -> bool:
-        """Set aside the most a call may cost; return False if the cap forbids it even after all calls under way."""
+        """Reserve the most a call may cost, if need be after calls under way; return False if the cap forbids it."""
         cost = self._prices.of(most) or 0.0
         while self.cap is not None and (self.spent or 0.0) + self._set_aside + cost > self.cap:
             if not self._under_way:
@@ -68,7 +68,7 @@ class SpendingCap:
         return True
 
     def settle(self, most: Usage, used: Usage) -> None:
-        """Replace what was set aside for a call by what it used: nothing if it failed."""
+        """Replace what was reserved for a call by what it used: nothing if it failed."""
         self.usage += used
         self._under_way -= 1
         # nothing is left of it by rounding when no call is under way

@@ -1,7 +1,7 @@
-"""Raw replies of models, kept in an SQLite file, so that an interrupted run goes on and every later step reruns free.
+"""Raw replies of models, kept in an SQLite file, so that an interrupted run goes on and later steps cost nothing again.
 
-A reply's key is a SHA-256 of the schema's version, the model, the decoding, the sample's number and the messages.
-Only replies are kept: what failed is asked again.
+A reply's key is a SHA-256 of the schema's version, the model, the decoding, the sample's number and the messages. Only
+replies are kept: what failed is asked again.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ ADD_SECONDS = "ALTER TABLE replies ADD COLUMN seconds REAL"  # to a file of befo
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A prompt, and which draw of its reply is meant."""
+    """A prompt, and the number of the sample wanted, since a model may be asked the same several times."""
 
     messages: tuple[Message, ...]
     sample: int = 0  # number of the draw
 
 
 def key_of(model: str, decoding: Decoding, question: Question) -> bytes:
-    """The key of a question to a model, which no other question or model has. ``model`` names it and its rules."""
+    """Return a key that is unique to this question to this model; ``model`` names it and our rules for it."""
     parts = [
         SCHEMA_VERSION,
         model,
@@ -52,7 +52,7 @@ def key_of(model: str, decoding: Decoding, question: Question) -> bytes:
 
 
 class ReplyStore:
-    """The replies of a file, and those added to it; open it with :func:`open_replies`."""
+    """Replies in a file, and replies added but not yet committed; open it with :func:`open_replies`."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
@@ -74,11 +74,11 @@ class ReplyStore:
         return None if row is None else Reply(row[0], row[1], Usage(row[2], row[3]), row[4])
 
     def add(self, key: bytes, reply: Reply) -> None:
-        """Add a reply, to be written by the next :meth:`commit`, which must follow within milliseconds."""
+        """Add a reply, which the next :meth:`commit` writes; that must follow within milliseconds."""
         self._new[key] = replace(reply, text=storable(reply.text))
 
     def commit(self) -> None:
-        """Write what was added to the file. Raises StoreError when it cannot be written."""
+        """Write the added replies to the file. Raises StoreError when it cannot be written."""
         if not self._new:
             return
         rows = [
@@ -100,7 +100,7 @@ class ReplyStore:
 def open_replies(path: Path, option: str | None = None) -> Iterator[ReplyStore]:
     """Open a file of replies; create it if it is missing. Committed replies survive a kill of the process.
 
-    Raises InputError when it cannot be used, or holds something else; ``option`` names the file, if any does.
+    Raises InputError if it cannot be used, or holds something else; ``option`` is the option that named it, if any.
     """
     advice = "delete it to ask for its replies again" if option is None else f"give another --{option}"
     try:

@@ -1,4 +1,4 @@
-"""Repetition of calls that fail for now; a rate limit holds for every call to the endpoint."""
+"""Retries of calls that fail temporarily; a rate limit pauses all calls to the endpoint."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OUT_OF_TIME = "out_of_time"
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A call without a reply."""
+    """The failure of a call, in place of a reply."""
 
     reason: str  # the error's code
 
@@ -34,7 +34,7 @@ Ask: TypeAlias = Callable[[Sequence[Message], Decoding], Awaitable[Reply]]
 
 
 class Watch(Protocol):
-    """An observer of a run."""
+    """Observes the progress of a run."""
 
     def advance(self, failed: bool) -> None: ...
 
@@ -55,14 +55,14 @@ UNWATCHED = Unwatched()
 
 
 def asking(model: ChatModel) -> Ask:
-    """Ask the model for whole answers if it can give them: much cheaper than a stream."""
+    """Return a function that asks the model for whole answers, if it can give them: much cheaper than a stream."""
     whole: Ask | None = getattr(model, "answer", None)
     return whole or partial(complete, model)
 
 
 class Patience:
-    """Calls to an endpoint, repeated where they fail for now. ``tell`` is called once per pause with the seconds that
-    all calls wait. Once ``go_on`` returns False, nothing is asked, and calls fail as OUT_OF_TIME."""
+    """Makes calls to an endpoint and repeats those that fail temporarily. ``tell`` is called once per pause with the
+    seconds that all calls wait. Once ``go_on`` returns False, nothing is asked, and calls fail as OUT_OF_TIME."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Patience:
         self.repeated = 0  # calls that were made again
 
     async def answer(self, messages: Sequence[Message], decoding: Decoding) -> Reply | Failed:
-        """Ask, and return the reply or why there is none. Raises ChatError if any other question would fail, too."""
+        """Ask; return the reply, or why there is none. Raises ChatError if every other question would fail, too."""
         tries = 0
         while True:
             await self._wait_for_limit()

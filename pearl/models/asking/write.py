@@ -1,4 +1,4 @@
-"""Drafts and revisions for many requests at once, prompted as the service prompts them."""
+"""Drafts and revisions for many requests at once, with the prompts that the service uses."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CUT_OFF = "length"
 
 @dataclass(frozen=True, slots=True)
 class WrittenText:
-    """A text, or why there is none."""
+    """A text that a model wrote, or why there is none."""
 
     text: str | None
     failure: str | None = None  # the code
@@ -45,7 +45,7 @@ class WrittenText:
 
 @dataclass(frozen=True, slots=True)
 class WritingContext:
-    """The model that writes drafts, and the limits it writes in."""
+    """The model that writes drafts, where its answers are kept, and its limits of time, calls and cost."""
 
     model: ChatModel
     identity: str  # of the model, in the keys of its answers
@@ -62,9 +62,9 @@ async def write_drafts(
 ) -> list[list[WrittenText]]:
     """Write a draft for each prompt of each system; every system has the same number of prompts.
 
-    Drafts that are not written when ``share`` of the context's time has passed fail as OUT_OF_TIME. Raises ChatError
-    when the model is down. Works case by case, not system by system, so that the cases done so far tell how long the
-    rest takes, and a local model keeps what it read.
+    Drafts not written when ``share`` of the context's time has passed fail as OUT_OF_TIME. Raises ChatError when the
+    model is down. Works request by request, not system by system, so that those done so far tell how long the rest
+    takes, and a local model keeps what it read.
     """
     all_inputs = list(zip(*systems, strict=True))
     order = _order(len(all_inputs))
@@ -87,8 +87,8 @@ async def write_drafts(
 async def write_revised(
     context: WritingContext, systems: Sequence[Sequence[PromptInputs]]
 ) -> list[tuple[list[WrittenText], list[WrittenText]]]:
-    """Write the drafts, in half of the context's time, then revise them; return both, system by system. Raises
-    ChatError when the model is down."""
+    """Write the drafts, in half of the context's time, then revise them; return a pair of drafts and revisions for each
+    system. Raises ChatError when the model is down."""
     drafts = await write_drafts(context, systems, 0.5)
     return [
         (of_system, await write_revisions(context, all_inputs, of_system, 0.5 + 0.5 * number / len(systems)))
@@ -101,8 +101,8 @@ async def write_revisions(
 ) -> list[WrittenText]:
     """Revise each draft; a draft that failed keeps its failure.
 
-    Those not written when ``share`` of the context's time has passed fail as OUT_OF_TIME, answers without a readable
-    edited draft as UNREADABLE; the service then keeps the draft. Raises ChatError when the model is down.
+    Revisions not written when ``share`` of the context's time has passed fail as OUT_OF_TIME, answers without a
+    readable edited draft as UNREADABLE; the service then keeps the draft. Raises ChatError when the model is down.
     """
     decoding = revision_decoding(context.decoding)
     revised = list(drafts)
@@ -123,7 +123,7 @@ def _order(count: int) -> list[int]:
 
 
 def prompt_or_none(build: Callable[[], Prompt]) -> Prompt | None:
-    """The prompt; None where the request by itself does not fit the model."""
+    """Build the prompt; return None if the request alone does not fit the model's context."""
     try:
         return build()
     except ContextExceeded:
@@ -142,7 +142,7 @@ async def _answers(
 
 
 def draft_of(answer: Reply | Failed) -> WrittenText:
-    """The draft in an answer as the service reads it, or why there is none."""
+    """Read the draft in an answer as the service does; if there is none, say why."""
     if isinstance(answer, Failed):
         return WrittenText(None, answer.reason)
     text = without_loops(unfenced(answer.text))
@@ -151,7 +151,7 @@ def draft_of(answer: Reply | Failed) -> WrittenText:
 
 
 def is_no_draft(text: WrittenText) -> bool:
-    """True for an empty answer, and for one that refuses or otherwise speaks as an assistant."""
+    """True for an empty answer, and for one in which the model speaks as an assistant, such as a refusal."""
     return text.failure == EMPTY_ANSWER or (text.text is not None and answers_as_assistant(text.text))
 
 

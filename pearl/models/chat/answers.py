@@ -1,4 +1,4 @@
-"""An endpoint's answers as they arrive, read with suspicion: nothing but the documented types is believed."""
+"""Parsing of an endpoint's answers as they arrive; fields that do not have the documented types are ignored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REASONING_FIELDS = ("reasoning_content", "reasoning")  # where servers put what 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The content of one event, or of a whole answer."""
+    """The parsed content of one streamed event, or of a whole answer."""
 
     text: str = ""
     finish_reason: str | None = None
@@ -25,7 +25,7 @@ class Piece:
 
 
 def read_piece(value: object, part: str) -> Piece:
-    """Read an event (``part`` "delta") or a whole answer ("message"). Raises ChatError if it is malformed."""
+    """Parse a streamed event (``part`` "delta") or a whole answer ("message"). Raises ChatError if it is malformed."""
     fields = _fields(value)
     choices = fields.get("choices")
     if not isinstance(choices, list | None):

@@ -1,4 +1,4 @@
-"""Chat models: one protocol for all of them."""
+"""The protocol of all chat models, and the types of its messages and answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """Rules for choosing tokens. Temperature 0 takes the likeliest one every time (papers/pearl.txt, appendix A)."""
+    """Options of choosing tokens. Temperature 0 always takes the likeliest token (papers/pearl.txt, appendix A)."""
 
     max_tokens: int = 512
     temperature: float = 0.0
@@ -33,7 +33,7 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True)
 class PromptRead:
-    """The part of a prompt that a model on this machine has read so far; the first word comes behind all of it."""
+    """The progress of a model on this machine in reading a prompt; its answer begins after all of it is read."""
 
     done: int  # tokens, with those kept from an earlier prompt
     total: int  # tokens
@@ -52,7 +52,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer."""
+    """A whole answer, with its finish reason and usage."""
 
     text: str
     finish_reason: str  # "stop", or "length" if it hit ``max_tokens``
@@ -61,7 +61,7 @@ class Reply:
 
 
 class ChatModel(Protocol):
-    """Anything that answers messages. Raises ChatError; leaving the iterator early stops the generation."""
+    """A chat model that answers messages. Raises ChatError; closing the iterator early stops the generation."""
 
     @property
     def name(self) -> str: ...
@@ -71,11 +71,11 @@ class ChatModel(Protocol):
 
     @property
     def continues(self) -> bool:
-        """True if it goes on with an answer whose beginning is the last message, the assistant's."""
+        """True if the model goes on with an answer whose beginning is given as a last message of the assistant."""
         ...
 
     def count_tokens(self, text: str) -> int:
-        """Count the tokens of a text; an estimate errs upwards."""
+        """Count the tokens of a text; a model that can only estimate errs upwards."""
         ...
 
     def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
@@ -90,17 +90,17 @@ class ChatModel(Protocol):
 
 
 async def complete(model: ChatModel, messages: Sequence[Message], decoding: Decoding) -> Reply:
-    """Gather the whole answer."""
+    """Have the model answer, and return the whole answer."""
     return await gathered(model.stream(messages, decoding))
 
 
 async def gathered(chunks: AsyncGenerator[Chunk, None]) -> Reply:
-    """Join the pieces of an answer as they come."""
+    """Await all chunks of an answer and join them."""
     return joined([chunk async for chunk in chunks])
 
 
 def joined(chunks: Sequence[Chunk]) -> Reply:
-    """Join the pieces of an answer."""
+    """Join the chunks of an answer to a reply."""
     finish_reasons = [chunk.finish_reason for chunk in chunks if chunk.finish_reason]
     usages = [chunk.usage for chunk in chunks if chunk.usage]
     text = "".join(chunk.text for chunk in chunks)

@@ -1,4 +1,4 @@
-"""Messages to the tokens of a model's chat format, in which no text can pass for one of its control tokens."""
+"""Turning messages into tokens by a model's chat format; no text of a message can become one of its control tokens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Apply = Callable[[Sequence[Message]], str]  # the template, up to where the answ
 
 @dataclass(frozen=True, slots=True)
 class ChatFormat:
-    """The chat format of a model: its template is applied to stand-ins of the texts. Only what the template itself
+    """The chat format of a model: its template is applied to placeholders for the texts. Only what the template itself
     writes becomes control tokens; everything between two of these is tokenized in one piece, as plain text."""
 
     apply: Apply
@@ -30,7 +30,7 @@ class ChatFormat:
     begin: Sequence[int] = ()  # tokens at the beginning of every prompt
 
     def prompt(self, messages: Sequence[Message]) -> list[int]:
-        """The tokens of a conversation. A last message of the assistant is the beginning of the answer to go on with.
+        """Return a conversation's tokens. A last message of the assistant is the beginning of the answer to go on with.
 
         Raises ChatError if the template leaves a message out.
         """

@@ -45,7 +45,7 @@ def embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatM
 
 
 def embedded_file(settings: Settings) -> tuple[str, Path]:
-    """The name and the file of the model that this machine writes with. Raises PearlError if it is not there."""
+    """Return name and file of the model that writes on this machine. Raises PearlError if the file is not there."""
     from pearl.models.weights.shelf import Shelf, model_path
 
     name = _named(settings) or Shelf(settings.home).default().name
@@ -61,7 +61,7 @@ def _named(settings: Settings) -> str | None:
 def make_chat_model(settings: Settings, undisturbed: Undisturbed = nullcontext, in_flight: int = 1) -> ChatModel:
     """Make the chat model of the settings; weights load on first use. Raises InputError when a setting is missing.
 
-    ``undisturbed`` is entered while this machine itself generates, ``in_flight`` is how many calls there are at once.
+    ``undisturbed`` is entered while this machine generates; ``in_flight`` is the number of calls under way at once.
     """
     if settings.cluster is None:
         return _made_here(settings, undisturbed, calls_at_once(settings, in_flight))
@@ -82,7 +82,7 @@ def _made_in_worker(settings: Settings, copies: int) -> ChatModel:
 
 
 def unnamed_weights(settings: Settings) -> Weights | None:
-    """The weights that this machine writes with if no model is named; None if one is, or if another engine writes."""
+    """Return the weights this machine writes with if no model is named; None if one is, or an endpoint writes."""
     if settings.engine != EMBEDDED_ENGINE or _named(settings):
         return None
     from pearl.models.weights.shelf import Shelf
@@ -91,7 +91,7 @@ def unnamed_weights(settings: Settings) -> Weights | None:
 
 
 def engine_and_model(name: str | None) -> tuple[str | None, str | None]:
-    """The engine of a name, and the model; a name that is no engine is a model of the endpoint."""
+    """Split a name into engine and model; a name that is no engine is taken as a model of the endpoint."""
     if name == NO_ENGINE:
         raise InputError(f"--llm {name} {SERVED_INSTEAD}.", param="llm")
     if name is None or name in (AUTO, *ENGINES):
@@ -100,8 +100,8 @@ def engine_and_model(name: str | None) -> tuple[str | None, str | None]:
 
 
 def calls_at_once(settings: Settings, most: int) -> int:
-    """The number of calls worth making at once: ``most`` for an endpoint, one per processor for this machine, and as
-    many in each worker of a cluster."""
+    """Return the number of calls worth making at once: ``most`` to an endpoint, at most one per processor to this
+    machine, and as many to each worker of a cluster."""
     if settings.cluster is not None:
         placement = settings.cluster.connect()
         return placement.count * _calls_of_worker(settings, placement, most)
@@ -109,8 +109,8 @@ def calls_at_once(settings: Settings, most: int) -> int:
 
 
 def writes_here(settings: Settings) -> bool:
-    """True if what the chat model reads stays on this machine: it runs here, or behind an endpoint on loopback that no
-    proxy stands before."""
+    """True if what the chat model reads stays on this machine: the model runs here, or is an endpoint at a loopback
+    address that no proxy is used for."""
     if not settings.uses_endpoint:
         return True
     parts = urlsplit(settings.llm_base_url or "")
@@ -127,15 +127,15 @@ def _calls_of_worker(settings: Settings, placement: Placement, most: int) -> int
 
 
 def local_names(settings: Settings) -> tuple[str, str]:
-    """The name of a model that runs on this machine, and what its answers depend on: the model, and our rules if it
-    has an ``identity``."""
+    """Return the name of the model that runs on this machine, and its identity, on which kept answers depend: the model
+    and, if it has an ``identity``, our rules for it."""
     model = _made_here(settings)
     return model.name, str(getattr(model, "identity", model.name))
 
 
 def writer_of(settings: Settings) -> str:
-    """Identity of all that a writer's answers depend on: the model and its address, or the model on this machine and
-    our rules."""
+    """Identify all that a writer's answers depend on: an endpoint's model and address, or a model on this machine and
+    our rules for it."""
     if not settings.uses_endpoint:
         return local_names(settings)[1]
     from pearl.models.chat.endpoint import address

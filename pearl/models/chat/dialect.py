@@ -1,7 +1,7 @@
-"""The parameters that a model takes behind its endpoint, learned from its refusals.
+"""The API parameters that an endpoint's model accepts, learned from the errors it answers with.
 
 Reasoning models take ``max_completion_tokens`` in place of ``max_tokens`` and no choice of decoding; others refuse two
-parameters together; strict servers refuse every field that they do not know. Their answers say which.
+parameters together; strict servers refuse every field that they do not know. Their errors say which.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ GREEDY = "temperature=0"  # where only this value of it is refused
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The parameters that one model takes."""
+    """The parameters that one model refuses, and so those that it takes."""
 
     refused: frozenset[str] = frozenset()  # names of parameters
     reasons: bool = False  # its hidden reasoning counts among the tokens that it may write
@@ -47,7 +47,7 @@ class Dialect:
     def body(
         self, model: str, messages: Sequence[Message], decoding: Decoding, room: int, *, stream: bool
     ) -> dict[str, Any]:
-        """The call's body. ``room`` are the tokens beside those of the answer, for reasoning."""
+        """Build the body of a call. ``room``: tokens allowed for reasoning, on top of those for the answer."""
         greedy = decoding.temperature == 0 and GREEDY in self.refused
         wanted: dict[str, Any] = {
             **({self.limit: decoding.max_tokens + room} if self.limit else {}),
@@ -62,7 +62,7 @@ class Dialect:
         return {"model": model, "messages": turns, **taken}
 
     def after(self, complaint: Complaint, sent: Mapping[str, Any]) -> Dialect | None:
-        """The dialect without the parameters that the complaint refuses; None if it refuses none that were sent."""
+        """Return the dialect without the parameters the complaint refuses; None if it refuses none that were sent."""
         if complaint.too_long:
             return None
         named = _named(complaint, sent)

@@ -36,7 +36,7 @@ THINKING = "<think>"  # how open models begin to reason within their answer
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits on an endpoint's time and length of answers."""
+    """Limits on an endpoint's response time and on the length of its answers."""
 
     silence_s: float = 45.0
     budget_s: float = 55.0
@@ -46,7 +46,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredCall:
-    """A call that was answered."""
+    """The response to a call that succeeded."""
 
     received: object  # the events of a stream, or a whole answer
     room: int  # tokens it had for reasoning
@@ -55,7 +55,7 @@ class AnsweredCall:
 class EndpointChatModel:
     """A model behind ``POST {base_url}/chat/completions``. Its tokenizer is unknown, so counts are estimates.
 
-    What it does not take is learned from its first refusals and left out from then on (`dialect`).
+    Parameters that it does not take are learned from its first errors and left out from then on (`dialect`).
     """
 
     continues = False  # the protocol does not say what a last message of the assistant means
@@ -87,7 +87,7 @@ class EndpointChatModel:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> EndpointChatModel:
-        """The model behind the endpoint of the settings. Raises InputError when the model's name is missing."""
+        """Make the model of the endpoint in the settings. Raises InputError when the model's name is missing."""
         if not settings.llm_model:
             raise InputError("PEARL_LLM_MODEL is not set: name the endpoint's model.", code="invalid_setting")
         return cls(
@@ -108,7 +108,7 @@ class EndpointChatModel:
         return self._answering(messages, decoding, stream=True)
 
     async def answer(self, messages: Sequence[Message], decoding: Decoding) -> Reply:
-        """Ask for the whole answer in one piece, which costs us a fraction of a stream when many calls run at once."""
+        """Ask for the whole answer in one piece: with many calls at once, that costs a fraction of a stream's work."""
         return await gathered(self._answering(messages, decoding, stream=False))
 
     async def _answering(
@@ -246,7 +246,7 @@ class EndpointChatModel:
                     yield batch
 
     async def check(self) -> None:
-        """Ask for the list of models, which costs nothing. An endpoint without such a list is fine, too.
+        """Ask for the list of models, which costs nothing; an endpoint without such a list passes, too.
 
         Raises ChatError where it cannot be reached, refuses our key, or fails.
         """
@@ -264,7 +264,7 @@ class EndpointChatModel:
 
 
 def address(settings: Settings) -> str:
-    """The address of the calls, as it may be shown: without a setting the SDK follows OPENAI_BASE_URL, else its own
+    """Return the endpoint's address without secrets; without a setting that of OPENAI_BASE_URL, else the SDK's own
     default."""
     return without_secrets(settings.llm_base_url or str(openai.AsyncOpenAI(api_key="none").base_url).rstrip("/"))
 

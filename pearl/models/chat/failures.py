@@ -1,4 +1,4 @@
-"""Failures of an endpoint: the SDK's errors in our own, with the endpoint's sentence in them."""
+"""Failures of an endpoint: the SDK's errors converted to ours, which quote the endpoint's own explanation."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Complaint:
 
     @property
     def too_long(self) -> bool:
-        """True when the prompt does not fit the model's context."""
+        """True if the complaint is that the prompt does not fit the model's context."""
         return "context_length_exceeded" in self.kinds or TOO_LONG.search(self.sentence) is not None
 
 
 @contextmanager
 def translated(silence_s: float, messages: Sequence[Message] = (), *, started: bool = False) -> Iterator[None]:
-    """Turn the SDK's errors into ours. ``messages`` are the prompt, which no error may quote."""
+    """Turn the SDK's errors into ours. ``messages`` are the prompt, which no error message may quote."""
     try:
         yield
     except TimeoutError as error:  # asyncio's: the time for the whole draft is up
@@ -83,7 +83,7 @@ def translated(silence_s: float, messages: Sequence[Message] = (), *, started: b
 
 
 def complaint_of(error: BaseException | None) -> Complaint:
-    """The complaint in the body of an HTTP error, whatever its shape; empty if nothing is readable."""
+    """Read the complaint in an HTTP error's body, whatever its shape; empty if nothing is readable."""
     if not isinstance(error, openai.APIStatusError):
         return Complaint()
     sentences: list[str] = []
@@ -170,7 +170,7 @@ def _quotable(sentence: str, messages: Sequence[Message]) -> str:
 
 
 def asked_to_wait(error: BaseException | None) -> float | None:
-    """Seconds that the answer's ``retry-after`` asks for, which may be a date; None where it does not ask."""
+    """Return the seconds that the header ``retry-after`` asks to wait; None if it does not."""
     if not isinstance(error, openai.APIStatusError):
         return None
     header = error.response.headers.get("retry-after", "")

@@ -1,4 +1,4 @@
-"""Any GGUF file that llama.cpp knows as a chat model in this process."""
+"""A chat model in this process from any GGUF file that llama.cpp can run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Answer:
         self._speed = speed  # as far as it is known before
 
     def take(self, event: Event) -> bool:
-        """Put what the event says; return True if the answer ends here."""
+        """Pass on what the event holds; return True if the answer ends with it."""
         if "error" in event:
             self.failed = str(event["error"].get("message"))
         if "timings" in event:
@@ -70,7 +70,7 @@ class _Answer:
 
 
 class GgufChatModel:
-    """A GGUF file as a chat model, loaded on first use; further generations than copies wait their turn.
+    """A chat model from a GGUF file, loaded on first use; generations beyond the number of ``copies`` wait their turn.
 
     Copies share the weights in memory; each has its own context.
     """
@@ -86,8 +86,8 @@ class GgufChatModel:
         copies: int = 1,
         home: Path | None = None,
     ) -> None:
-        """``context_tokens`` is the most, if the model was trained for no less; ``undisturbed`` is entered while the
-        model generates, for what else wants this machine's processors; in ``home`` its measured speed is kept."""
+        """``context_tokens`` is an upper limit, besides that of the model's training; ``undisturbed`` is entered while
+        the model generates, for others that use this machine's processors; ``home`` keeps its measured speed."""
         self._path = path
         self._most_context = context_tokens
         self._undisturbed = undisturbed
@@ -107,12 +107,12 @@ class GgufChatModel:
             raise ChatError(f"{self._path} cannot be loaded ({error}); {again}", code="llm_failed") from error
 
     def check_file(self) -> None:
-        """Read what the file says of itself. Raises ChatError for one that is cut off."""
+        """Read the file's header. Raises ChatError if the file is cut off."""
         _ = self._file
 
     @property
     def identity(self) -> str:
-        """The model and our rules, on which kept answers depend: a part of their keys."""
+        """Identify the model and our rules, on which kept answers depend: a part of their keys."""
         penalty = f"repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens"
         return f"{self.name} ({self._file.digest}), on llama.cpp, {penalty}"
 
@@ -162,8 +162,8 @@ class GgufChatModel:
         return self._speeds.of(self._file.digest)
 
     def read_ahead(self, begin: Sequence[Message], left: Left = lambda: False) -> Speed:
-        """Read what the next prompt begins with, in its turn. Where the speed is not known yet, write a few tokens to
-        know it. Return the speed. Raises ChatError."""
+        """Read the beginning of the next prompt before it is asked, in its turn, and return the speed; if that is not
+        known yet, write a few tokens to measure it. Raises ChatError."""
         decoding = Decoding(max_tokens=1 if self.speed.is_known else PROBED)
         try:
             self._turns.submit(self._generate, list(begin), decoding, lambda chunk: None, left).result()
@@ -172,8 +172,8 @@ class GgufChatModel:
         return self.speed
 
     def tokens_in_time(self, begin: Sequence[Message], seconds: float) -> int:
-        """Return the number of tokens of a prompt that begins so, of which the last is read within this time; what the
-        engine has kept of the beginning takes none."""
+        """Return how many tokens of a prompt with this beginning can be read in so many seconds; those that the engine
+        still has from the last prompt take no time."""
         if not self.speed.is_known:
             self.read_ahead(begin)
         pairs = zip(self._loaded()[1].prompt(begin), self._kept, strict=False)
@@ -196,14 +196,14 @@ class GgufChatModel:
         """Return at once: the model is in this process, and loads before it is ready."""
 
     async def close(self) -> None:
-        """Close the model: generations that wait for their turn fail, those that run may end."""
+        """Close the model: waiting generations fail, running ones may finish."""
         self._turns.shutdown(wait=False, cancel_futures=True)
         with self._loading:
             self.__dict__.pop("_parts", None)  # the memory is given back when the last generation has ended
 
 
 async def in_turn(turns: ThreadPoolExecutor, generate: Generate) -> AsyncGenerator[Chunk, None]:
-    """Yield what ``generate`` puts on one of the threads. Raises ChatError for whatever goes wrong there."""
+    """Run ``generate`` on one of the threads; yield the chunks it puts. Raises ChatError for whatever goes wrong."""
     loop = asyncio.get_running_loop()
     arrived: asyncio.Queue[Chunk | Exception | None] = asyncio.Queue()
     left = threading.Event()
@@ -238,7 +238,7 @@ async def in_turn(turns: ThreadPoolExecutor, generate: Generate) -> AsyncGenerat
 
 
 def check_room(prompt_tokens: int, max_tokens: int, context_tokens: int) -> None:
-    """Raise ContextExceeded where no room for the answer is left behind the prompt."""
+    """Check that prompt and answer fit the context together. Raises ContextExceeded if they do not."""
     if prompt_tokens + max_tokens > context_tokens:
         raise ContextExceeded(
             f"The prompt has {prompt_tokens} tokens; with {max_tokens} for the answer it does not fit the context of "

@@ -1,4 +1,4 @@
-"""Fields of a GGUF file, such as its chat template and its control tokens, and whether it is whole.
+"""Reads the fields of a GGUF file, such as its chat template and control tokens, and checks that it is complete.
 
 Why not the library ``gguf``: it takes seven seconds for a large vocabulary, and this under one.
 """
@@ -44,7 +44,7 @@ SAMPLE = 1 << 20  # bytes at both ends that tell a file from another
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """The fields of a file."""
+    """The header of a GGUF file: its fields, size and digest."""
 
     path: Path
     fields: Mapping[str, Any]
@@ -57,7 +57,7 @@ class ModelFile:
 
     @property
     def context_tokens(self) -> int:
-        """The context that the model was trained for."""
+        """Return the context length, in tokens, that the model was trained for."""
         return int(self._of_model("context_length") or DEFAULT_CONTEXT)
 
     @property
@@ -67,7 +67,7 @@ class ModelFile:
 
     @property
     def bytes_of_a_token(self) -> int:
-        """Memory of a token in the context, with 16 bits a value; 0 where the file does not say."""
+        """Return the memory, in bytes, of one token in the context at 16 bits per value; 0 if unknown."""
         heads = self._of_model("attention.head_count")
         shared = self._of_model("attention.head_count_kv") or heads
         layers, width = self._of_model("block_count"), self._of_model("embedding_length")
@@ -78,8 +78,8 @@ class ModelFile:
         return int(2 * 2 * pairs * size)
 
     def marks(self) -> dict[str, int]:
-        """The control tokens by how they are written, with those that the template uses as such: some files call these
-        usual tokens or the user's own."""
+        """Return the control tokens by their text, with those texts that the template uses as control tokens though the
+        file calls them usual or user-defined."""
         texts = self.fields.get("tokenizer.ggml.tokens", [])
         kinds = self.fields.get("tokenizer.ggml.token_type", [USUAL] * len(texts))
         template = self.chat_template
@@ -106,7 +106,7 @@ def _read(path: Path, size: int, changed: int) -> ModelFile:
 
 
 def read_gguf(path: Path) -> ModelFile:
-    """Read what a file says about itself. Raises OSError, and ValueError if it is no whole GGUF file."""
+    """Read the header of a GGUF file. Raises OSError, and ValueError if it is not a complete GGUF file."""
     status = path.stat()
     return _read(path, status.st_size, status.st_mtime_ns)
 

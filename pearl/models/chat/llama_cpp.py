@@ -1,7 +1,7 @@
-"""llama.cpp in this process, by the library xllamacpp: any GGUF file of an architecture that it knows.
+"""llama.cpp in this process, through the library xllamacpp: runs any GGUF file of an architecture that it knows.
 
-The library opens a server for tokens and templates. Here that is a socket in a folder that only this user can enter,
-with a key drawn for it; nothing listens on a network. Answers come by a function call.
+The library opens a server to tokenize and to apply templates. It listens only on a socket in a folder that only this
+user can enter, with a random key, never on a network. Answers come by a function call.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class LlamaCpp:
-    """A loaded file with a number of slots, each of which can write an answer at the same time."""
+    """A loaded GGUF file with a number of slots, each of which can write one answer at a time."""
 
     file: ModelFile
     _server: Any  # xllamacpp.Server
@@ -50,20 +50,20 @@ class LlamaCpp:
     _key: str
 
     def tokens(self, text: str) -> list[int]:
-        """The tokens of a text, in which no characters become a control token."""
+        """Tokenize a text; nothing in it becomes a control token."""
         return list(self._call("/tokenize", content=text, parse_special=False)["tokens"]) if text else []
 
     def begin(self) -> list[int]:
-        """The tokens that every prompt begins with: one or none."""
+        """Return the tokens that every prompt begins with: one or none."""
         return list(self._call("/tokenize", content="", add_special=True)["tokens"])[:1]
 
     def apply(self, messages: Sequence[Message]) -> str:
-        """The conversation as the file's chat template writes it, up to where the answer begins. Raises ChatError."""
+        """Apply the file's chat template to a conversation, up to where the answer begins. Raises ChatError."""
         written = [{"role": message.role, "content": message.content} for message in messages]
         return str(self._call("/apply-template", messages=written)["prompt"])
 
     def complete(self, prompt: Sequence[int], decoding: Decoding, heard: Callable[[Event], bool]) -> None:
-        """Go on with the prompt; ``heard`` is given each event of the library and returns True to stop it."""
+        """Generate after the prompt; ``heard`` is called with each event and returns True to stop."""
         choices = " | ".join(json.dumps(choice, ensure_ascii=False) for choice in decoding.choices)
         wanted = {
             "prompt": list(prompt),
@@ -141,8 +141,8 @@ def load_llama_cpp(file: ModelFile, *, context_tokens: int, slots: int) -> Llama
 
 
 def load_library() -> Any:
-    """Import the library so that its threads sleep while they wait for each other. By OpenMP's default they spin: with
-    another program on the same processors an answer then took ten times as long. Raises ChatError."""
+    """Import the library so that its threads sleep while they wait for each other. By OpenMP's default they spin, and
+    with another program on the same processors an answer took ten times as long. Raises ChatError."""
     with ExitStack() as stack:
         if WAITING not in os.environ:
             os.environ[WAITING] = "passive"  # read once, when OpenMP is loaded; not meant for the libraries after it
@@ -173,7 +173,7 @@ def _serve(library: Any, params: Any, file: ModelFile) -> Any:
 
 
 def check_processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
-    """Refuse a processor on which the library would end the process by an illegal instruction. Raises ChatError."""
+    """Check that the processor has the instructions the library needs, else it would crash. Raises ChatError."""
     if not cpuinfo.is_file():
         return
     flags = next((line.split() for line in cpuinfo.read_text().splitlines() if line.startswith("flags")), None)

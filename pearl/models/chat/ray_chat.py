@@ -1,4 +1,4 @@
-"""A chat model whose answers the workers of a Ray cluster write."""
+"""A chat model whose answers are written by the workers of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MakeModel: TypeAlias = Callable[[Settings, int], ChatModel]  # of the settings, 
 
 
 class RayChatModel:
-    """A model of this process that counts tokens, and its copies in workers, which answer."""
+    """A chat model whose copies in workers answer; the model in this process only counts tokens."""
 
     def __init__(self, here: ChatModel, workers: Workers[Asked, Reply]) -> None:
         self._here = here
@@ -33,7 +33,7 @@ class RayChatModel:
         return self._here.count_tokens(text)
 
     async def answer(self, messages: Sequence[Message], decoding: Decoding) -> Reply:
-        """Have a worker answer. Raises ChatError as the model does, and PearlError where workers are lost."""
+        """Have a worker answer. Raises ChatError as the model does, and PearlError if workers are lost."""
         return await self._workers.run((messages, replace(decoding, began=None)))  # another machine's clock
 
     async def stream(self, messages: Sequence[Message], decoding: Decoding) -> AsyncGenerator[Chunk, None]:
@@ -42,7 +42,7 @@ class RayChatModel:
         yield Chunk(finish_reason=reply.finish_reason, usage=reply.usage)
 
     async def check(self) -> None:
-        """Return at once: what a worker lacks shows when it starts."""
+        """Return at once: anything missing in a worker shows when it starts."""
 
     async def close(self) -> None:
         await self._workers.close()
@@ -50,8 +50,8 @@ class RayChatModel:
 
 
 def of_workers(here: ChatModel, settings: Settings, calls: int, make: MakeModel) -> RayChatModel:
-    """The model of the settings in the workers of their cluster, each of which does so many ``calls`` at once; ``make``
-    makes it there."""
+    """Make the chat model that runs in the workers of the settings' cluster, each with ``calls`` calls at once;
+    ``make`` makes the model in a worker."""
     assert settings.cluster is not None
     identity = getattr(here, "identity", here.name)
     return RayChatModel(here, Workers(settings.cluster, partial(_made, make, settings, calls), calls, identity))

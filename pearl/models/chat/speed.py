@@ -1,4 +1,4 @@
-"""The speed at which this machine reads and writes with a model: measured with every answer, kept in PEARL_HOME."""
+"""The speed at which a model reads and writes on this machine: measured with every answer, kept in PEARL_HOME."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROMPT, ANSWER = 600, 100  # tokens of a usual draft
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Tokens that were read and written, and the seconds that it took."""
+    """Numbers of tokens read and written, and the seconds that each took."""
 
     read: float = 0.0
     read_s: float = 0.0
@@ -33,8 +33,8 @@ class Speed:
 
     @classmethod
     def of_timings(cls, timings: Mapping[str, Any]) -> Speed:
-        """Return what llama.cpp says of one answer, without the tokens that it had kept. The first token that is
-        written takes part in the time of reading."""
+        """Read the speed from llama.cpp's timings of one answer; tokens kept from before do not count. The first token
+        written counts to the time of reading."""
         read, written = timings.get("prompt_n", 0), max(0, timings.get("predicted_n", 0) - 1)
         return cls(read, timings.get("prompt_ms", 0) / 1000, written, timings.get("predicted_ms", 0) / 1000)
 
@@ -43,43 +43,43 @@ class Speed:
         return self.read >= KNOWN_FROM and self.read_s > 0 and self.written > 0 and self.written_s > 0
 
     def and_then(self, later: Speed) -> Speed:
-        """Add a later measurement; what was read more than RECENT tokens before fades, with what was written then."""
+        """Add a later measurement; older ones weigh less once more than RECENT tokens were read."""
         kept = min(1.0, RECENT / self.read) if self.read else 1.0
         return Speed(*(old * kept + new for old, new in zip(astuple(self), astuple(later), strict=True)))
 
     def seconds(self, read: float, written: float = 0) -> float:
-        """Return how long reading and writing so many tokens takes."""
+        """Return the seconds that reading and writing so many tokens takes."""
         return read * self.read_s / self.read + (written * self.written_s / self.written if written else 0)
 
     def words(self, first_word_s: float) -> str:
-        """Say how fast it is, and how long a usual draft takes."""
+        """Describe how fast the model reads and writes, and how long a usual draft takes."""
         return (
             f"reads {self.read / self.read_s:.0f} and writes {self.written / self.written_s:.1f} tokens a second on "
             f"this machine; a draft of {ANSWER} tokens takes about {self.usual_draft_s(first_word_s):.0f} s"
         )
 
     def usual_draft_s(self, first_word_s: float) -> float:
-        """Return how long a usual draft takes with a first word after at most ``first_word_s``, if that is not 0."""
+        """Return the seconds of a usual draft, its first word after at most ``first_word_s`` (0: no limit)."""
         return min(self.seconds(PROMPT), first_word_s or inf) + self.seconds(0, ANSWER)
 
     def of_a_larger(self, times: float) -> Speed:
-        """Return what a model with so many times the parameters would take."""
+        """Estimate the speed of a model with ``times`` as many parameters."""
         return Speed(self.read, times * self.read_s, self.written, times * self.written_s)
 
 
 class Speeds:
-    """The speeds of models on this processor, in a file of the folder ``home``; without a folder in memory alone."""
+    """The speeds of models on this processor, kept in a file of the folder ``home``, or without one in memory only."""
 
     def __init__(self, home: Path | None) -> None:
         self._file = None if home is None else home / FILE
         self._speeds = self._read()
 
     def of(self, model: str) -> Speed:
-        """Return what is known of a model, by the digest of its file."""
+        """Return the measured speed of a model, given by the digest of its file."""
         return self._speeds.get(_key(model), Speed())
 
     def add(self, model: str, measured: Speed) -> None:
-        """Count a measurement, and keep it where the folder can be written."""
+        """Add a measurement of a model's speed, and write it to the file where that is possible."""
         if not measured.read:  # the answer was left before its first word
             return
         self._speeds = {**self._read(), **self._speeds}  # with other models of other processes
@@ -104,7 +104,7 @@ def _key(model: str) -> str:
 
 @cache
 def processor() -> str:
-    """The processor's name and its number of cores."""
+    """Return the processor's name and number of cores."""
     name = platform.processor() or platform.machine()
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()

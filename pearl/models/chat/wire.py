@@ -1,5 +1,5 @@
-"""The HTTP client under the SDK: it follows no redirect, reads no answer without end, and gives the events of a stream
-together that arrived together."""
+"""The HTTP client under the SDK: it follows no redirects, limits the length of answers, and yields streamed events that
+arrived together in one batch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLAIN = {"accept-encoding": "identity"}
 
 
 def http_client(silence_s: float) -> httpx2.AsyncClient:
-    """A client that gives up after ``silence_s`` without a byte, or after five seconds without a connection."""
+    """Make an HTTP client with time limits: ``silence_s`` without a byte, five seconds for a connection."""
     return openai.DefaultAsyncHttpxClient(
         timeout=httpx2.Timeout(silence_s, connect=min(silence_s, 5.0)),
         verify=certificates(),
@@ -38,7 +38,7 @@ def http_client(silence_s: float) -> httpx2.AsyncClient:
 
 @cache
 def certificates() -> ssl.SSLContext:
-    """The certificate authorities to trust, read once a process: it takes 30 ms, and a client is not the only one."""
+    """Load the trusted certificate authorities, once per process: it takes 30 ms, and there are several clients."""
     return httpx2.create_ssl_context()
 
 
@@ -53,8 +53,8 @@ async def _bound(response: Any) -> None:
 
 
 class BoundedStream(httpx2.AsyncByteStream):
-    """The bytes of another stream, at most MOST_BYTES in all and MOST_EVENT_BYTES between two ends of events. Other
-    tasks have their turn between two pieces, also where all of them are there at once."""
+    """Passes on the bytes of a stream, at most MOST_BYTES in all and MOST_EVENT_BYTES per event. Other tasks run
+    between two pieces, even if all pieces are there at once."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -78,8 +78,8 @@ class BoundedStream(httpx2.AsyncByteStream):
 
 
 class Calls:
-    """Calls of ``POST /chat/completions`` by the SDK's HTTP client, with its address and headers, without the SDK's own
-    work for each: that took twice as long as the call."""
+    """Makes calls of ``POST /chat/completions`` directly on the SDK's HTTP client, with its address and headers: the
+    SDK's own work for each call took twice as long as the call."""
 
     def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient) -> None:
         self._http = http
@@ -89,8 +89,8 @@ class Calls:
         } | client.auth_headers
 
     async def post(self, body: dict[str, Any]) -> object:
-        """The answer: its events if ``body`` asks for a stream, else its JSON value, or its text if it is none. Raises
-        openai.APIStatusError, httpx2.HTTPError, ValueError."""
+        """Post ``body``; return the events if it asks for a stream, else the answer's JSON value, or its text if it is
+        no JSON. Raises openai.APIStatusError, httpx2.HTTPError, ValueError."""
         request = self._http.build_request("POST", self._url, headers=self._headers, json=body)
         response = await self._http.send(request, stream=True)
         try:
@@ -112,8 +112,8 @@ class Calls:
 
 
 class Events:
-    """The events of a streamed answer, as JSON values, those together that arrived together: reading them one by one
-    takes several times as long. Raises APIError for an error among them, ValueError for one that is no JSON, and
+    """The events of a streamed answer as JSON values, in lists of those that arrived together: reading them one by one
+    takes several times as long. Raises APIError for an event that is an error, ValueError for one that is no JSON, and
     httpx2.HTTPError."""
 
     def __init__(self, response: httpx2.Response) -> None:

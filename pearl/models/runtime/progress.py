@@ -14,7 +14,7 @@ REDRAWN_S = 0.2  # a bar need not move at every call
 
 
 def bars(console: Console) -> Progress:
-    """Bars, drawn on a terminal only, each with its ``rest`` behind it."""
+    """Make progress bars, drawn on a terminal only, each followed by the text of its field ``rest``."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rest]}"))
     return Progress(*columns, console=console, disable=not console.is_terminal)
 
@@ -26,7 +26,7 @@ def duration(seconds: float) -> str:
 
 
 class ProgressLine:
-    """Counts what is done of ``total``. The estimate is from this run's calls, the waiting for rate limits included.
+    """Shows how much of ``total`` is done. The estimate is from this run's calls, the waiting for rate limits included.
 
     ``closing``: without a terminal there is a last line, too.
     """
@@ -79,6 +79,6 @@ class ProgressLine:
 def watched(
     console: Console, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Callable[[str, int], ProgressLine]]:
-    """Yield a function that starts a progress line for a number of calls."""
+    """Yield a function that starts a progress line with a label and a number of calls."""
     with bars(console) as progress:
         yield lambda label, total: ProgressLine(console, progress, label, total, clock=clock)

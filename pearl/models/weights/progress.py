@@ -16,7 +16,7 @@ MB = 1_000_000
 
 
 class Transfer:
-    """Shows how many bytes are there; rate and time left are of those that came since ``begin``."""
+    """Shows the bytes transferred; rate and time left are from those that came since ``begin``."""
 
     def __init__(
         self, console: Console, bar: Progress, label: str, *, clock: Callable[[], float] = time.monotonic
@@ -31,7 +31,7 @@ class Transfer:
         self._task = bar.add_task(label, total=None)
 
     def begin(self, done: int, total: int | None) -> None:
-        """Say what is kept from before, and start the clock."""
+        """Start the clock, with ``done`` bytes kept from an earlier transfer."""
         self._begun_s = self._told_s = self._clock()
         self._begun, self._total = done, total
         self._bar.reset(self._task, total=total, completed=done)
@@ -56,7 +56,7 @@ class Transfer:
 
 
 def bytes_bar(console: Console) -> Progress:
-    """A bar of bytes, drawn on a terminal only."""
+    """Make a progress bar of bytes, drawn on a terminal only."""
     columns = (
         *(TextColumn("{task.description}"), BarColumn(), DownloadColumn()),
         *(TransferSpeedColumn(), TimeRemainingColumn()),

@@ -1,4 +1,4 @@
-"""The weights on this machine: PEARL_HOME/models/NAME.gguf, and NAME.json beside one that is not in the table."""
+"""The weights on this machine: PEARL_HOME/models/NAME.gguf, with NAME.json for a model that is not in PEARL's table."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A model in the list of models."""
+    """A model in the list of models, and its file if that is on this machine."""
 
     weights: Weights
     path: Path | None  # its file, if that is on this machine whole
 
 
 class Shelf:
-    """The folder of weights below ``home``."""
+    """The folder of weights, ``models`` below ``home``."""
 
     def __init__(self, home: Path) -> None:
         self.folder = home / "models"
@@ -38,11 +38,11 @@ class Shelf:
         return self.folder / f"{name}{SUFFIX}"
 
     def unfinished(self, name: str) -> Path:
-        """Return the folder of what an interrupted `get` keeps."""
+        """Return the folder in which an interrupted `get` keeps its parts."""
         return self.folder / f".{name}.partial"
 
     def find(self, name: str) -> Weights | None:
-        """Return the weights of the table, or of a model that was added here."""
+        """Return the weights of this name, in PEARL's table or added by the user; None if there are none."""
         if (weights := in_table(name)) is not None:
             return weights
         return self._added(name) if NAME.fullmatch(name) and self.target(name).is_file() else None
@@ -55,7 +55,7 @@ class Shelf:
         return Weights(name, bytes=self.target(name).stat().st_size, source="a file of yours")
 
     def keep_record(self, weights: Weights) -> None:
-        """Write what is known of a model that is not in the table."""
+        """Write a record (source, size, digest) of a model that is not in the table."""
         record = {"source": weights.source, "bytes": weights.bytes, "sha256": weights.sha256}
         with opened(self._record(weights.name)) as file:
             file.write(orjson.dumps(record))
@@ -64,7 +64,7 @@ class Shelf:
         return self.folder / f"{name}.json"
 
     def path(self, weights: Weights) -> Path | None:
-        """Return the file, here or in an installed package, if it has the size that it should have."""
+        """Return the model's file, here or in an installed package, if its size is right, else None."""
         return next((path for path in self._places(weights) if _size(path) == weights.bytes), None)
 
     def _places(self, weights: Weights) -> Iterator[Path]:
@@ -88,7 +88,7 @@ class Shelf:
         return ", ".join(model.weights.name for model in self.listed())
 
     def get_known(self, name: str) -> Weights:
-        """Return the weights of that name. Raises NotFound, which lists the names."""
+        """Return the weights of this name. Raises NotFound, which lists the names."""
         weights = self.find(name)
         if weights is None:
             raise NotFound(
@@ -100,12 +100,12 @@ class Shelf:
 
     @contextmanager
     def lock(self, name: str, *, wait: bool) -> Iterator[None]:
-        """Lock the model against other processes. Raises Timeout at once unless ``wait``."""
+        """Lock the model against other processes. Raises Timeout if it is locked, unless ``wait``."""
         with FileLock(self.folder / f".{name}.lock", timeout=-1 if wait else 0):
             yield
 
     def remove(self, name: str) -> int:
-        """Delete the file, and what an interrupted `get` kept of it; return the number of bytes.
+        """Delete a model's file, and what an interrupted `get` kept of it; return the number of bytes freed.
 
         Raises InputError where there is neither, and while another process fetches it; PearlError for what cannot be
         deleted.

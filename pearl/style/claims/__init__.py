@@ -1,1 +1,1 @@
-"""Claims of drafts: facts of other texts, facts of nowhere, promises, and facts left out, found by rule."""
+"""Claims in drafts, found by rule: facts from other texts or from nowhere, promises, and facts left out."""

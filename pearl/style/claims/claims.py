@@ -1,4 +1,4 @@
-"""The claims of a draft: what it has from a sample alone, from nowhere, what it promises, and what it leaves out."""
+"""The claims of a draft: facts that only a sample states, or nobody; promises; and facts of the request left out."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Sample:
 def claims(
     draft: str, request: str, samples: Sequence[Sample], said: Iterable[str] = (), edges: Iterable[str] = ()
 ) -> list[Claim]:
-    """Return the claims of a draft in the order of its characters, those it dropped last.
+    """Return the claims of a draft in the order of its characters, then those of what it leaves out.
 
     ``said`` are more texts that may be relied on: the conversation, instructions, the voice's standing facts. ``edges``
     are the writer's own greeting, opening, sign-off and name: where they stand in the draft, nothing is claimed.

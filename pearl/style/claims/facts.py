@@ -42,7 +42,7 @@ class Fact:
 
 
 def facts(text: str, lexicon: Lexicon) -> Iterator[Fact]:
-    """Yield the facts of a text in their order; names include any word with a capital, also at a sentence's start."""
+    """Yield the facts in a text in order; words with a capital are names, even at a sentence's start."""
     usual = in_usual_forms(text)
     tokens = tokens_of(usual, lexicon)
     letters = "".join(token.letter for token in tokens)
@@ -119,7 +119,7 @@ def _names(run: Sequence[Token], begins: bool, text: str, lexicon: Lexicon) -> I
 
 
 def is_given_name(word: str, lexicon: Lexicon) -> bool:
-    """True for a given name that is no ordinary word."""
+    """True for a given name that is not also an ordinary word."""
     word = POSSESSIVE.sub("", word)
     small = word.casefold()
     return len(word) > 2 and word in given_names() and small not in common_words() and small not in lexicon.no_names

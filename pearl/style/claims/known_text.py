@@ -1,4 +1,4 @@
-"""A text that others' facts are looked up in."""
+"""A text in which facts of other texts are looked up."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _singular(word: str) -> str:
 
 
 def composed(word: str) -> str:
-    """The word without its accents."""
+    """Return the word without its accents."""
     return "".join(sign for sign in normalize("NFD", word) if not combining(sign))
 
 
@@ -75,7 +75,7 @@ def _same_name(forms: frozenset[str], others: frozenset[str]) -> bool:
 
 
 class KnownText:
-    """Says whether a text states a fact in any form. ``words`` are (case-folded word, start, end), in characters."""
+    """Tells whether a text states a fact in any form. ``words`` are (case-folded word, start, end), in characters."""
 
     def __init__(self, text: str, lexicon: Lexicon) -> None:
         self.text, self.lexicon = text, lexicon
@@ -90,7 +90,7 @@ class KnownText:
         return tuple(facts(self.text, self.lexicon))
 
     def runs(self, size: int) -> frozenset[Run]:
-        """Return its runs of so many words."""
+        """Return all runs of ``size`` words in the text."""
         if size not in self._runs:
             spelled = [word for word, _, _ in self.words]
             self._runs[size] = frozenset(tuple(spelled[at : at + size]) for at in range(len(spelled) - size + 1))
@@ -98,12 +98,12 @@ class KnownText:
 
     @cached_property
     def sentences(self) -> Sequence[int]:
-        """For each word, the number of its sentence or list item."""
+        """Return for each word the number of the sentence or list item that it is in."""
         ends = np.array([match.end() for match in _ENDS.finditer(self.text)], np.int64)
         return tuple(map(int, np.searchsorted(ends, [start for _, start, _ in self.words], side="right")))
 
     def windows(self, size: int) -> Keys:
-        """For each run of so many words its key and the keys of it without one of its inner words, (N, size - 1)."""
+        """Return keys of each run of ``size`` words: whole, and without each of its inner words, (N, size - 1)."""
         if size not in self._windows:
             known = np.array([hash(word) for word, _, _ in self.words], np.int64).view(np.uint64)
             weighed = sliding_window_view(np.pad(known, (0, max(0, size - len(known)))), size) * _WEIGHTS[:size]
@@ -112,7 +112,7 @@ class KnownText:
         return self._windows[size]
 
     def shares(self, other: KnownText, size: int) -> Flags:
-        """For each run of so many words, whether the other text has it, with at most one inner word changed: (N,)."""
+        """True for each run of ``size`` words that the other text has, too, but for at most one inner word: (N,)."""
         keys, known = self.windows(size), other._sorted_windows(size)
         behind = np.searchsorted(known, keys)
         behind[behind == len(known)] = 0
@@ -126,17 +126,17 @@ class KnownText:
 
     @cached_property
     def capitals_within(self) -> frozenset[str]:
-        """The words that have a capital within a sentence."""
+        """Return the words that have a capital within a sentence, not at its start."""
         return frozenset(_WITHIN.findall(self.text))
 
     @cached_property
     def spelled(self) -> frozenset[str]:
-        """The words as they stand, capitals and all."""
+        """Return the words as they are written, with their capitals."""
         return frozenset(self.text[start:end] for _, start, end in self.words)
 
     @cached_property
     def signed(self) -> range:
-        """The characters of a sign-off with a name, or of none."""
+        """Return the range of characters of a sign-off with a name; empty if there is none."""
         start = max(0, len(self.text) - LONGEST_END)
         inline = (
             end.end()
@@ -149,11 +149,11 @@ class KnownText:
 
     @cached_property
     def has_nouns_with_capitals(self) -> bool:
-        """True for a text in German."""
+        """True for a text in German, where every noun has a capital."""
         return "de" in self.lexicon.languages and language.detect(self.text) in (None, "de")
 
     def has(self, fact: Fact) -> bool:
-        """True where the text states the fact in any form."""
+        """True if the text states the fact, in the same or another form."""
         return any(
             self._has_words(fact.kind, folded(str(key[1])))
             if key[0] == "words"
@@ -162,7 +162,7 @@ class KnownText:
         )
 
     def mentions(self, fact: Fact) -> bool:
-        """True where the text states the fact, of a person one name, of an identifier each word: "the soc of Quark"."""
+        """True if the text states the fact, part of a person's name, or all words of an identifier in any order."""
         if self.has(fact) or any(agrees(own, key) for key in fact.keys for own in self._keys):
             return True
         parts = [part for part in words_of(fact.text.replace("_", " ")) if len(part) > 1]
@@ -177,7 +177,7 @@ class KnownText:
         return said.removesuffix("()") in self._folded or (" " in said and self._vocabulary.issuperset(words_of(said)))
 
     def has_name(self, word: str) -> bool:
-        """True where the text has the word, in any case of a language that has cases."""
+        """True if the text has the word, also with an ending of grammatical case in languages with cases."""
         if not self._vocabulary.isdisjoint((word, _singular(word))) or word in self.lexicon.of:
             return True
         if self.lexicon.languages.isdisjoint(INFLECTED) or len(word) <= LONGEST_CASE - 1:
@@ -208,7 +208,7 @@ class KnownText:
 
 
 def sample_text(text: str, lexicon: Lexicon) -> KnownText:
-    """The text of a sample, which the next drafts are often compared with as well."""
+    """Return the text of a sample for look-ups; short ones are kept, since the next drafts often need them."""
     return _kept(text, lexicon) if len(text) <= SHORT else KnownText(text, lexicon)
 
 
@@ -218,5 +218,5 @@ def _kept(text: str, lexicon: Lexicon) -> KnownText:
 
 
 def forget_samples() -> None:
-    """Keep none any longer: one may have been deleted."""
+    """Forget the samples kept in memory: one may have been deleted."""
     _kept.cache_clear()

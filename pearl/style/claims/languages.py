@@ -1,5 +1,5 @@
-"""The words of languages by which facts are read: those of dates from dateparser, those of units, currencies and scales
-from CLDR through Babel, and the rest from ``pearl/phrases/claims.toml``."""
+"""The words by which facts are read in each language: of dates from dateparser, of units, currencies and scales from
+CLDR through Babel, and all others from ``pearl/phrases/claims.toml``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Unit = tuple[str, float]  # its kind and factor, or a currency's code and 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lexicon:
-    """The words of some languages, all case-folded."""
+    """The words by which facts are read in some languages, all case-folded."""
 
     languages: frozenset[str]
     months: Mapping[str, int]  # 1 to 12
@@ -55,7 +55,7 @@ class Lexicon:
 
 
 def of_texts(*texts: str) -> Lexicon:
-    """Return the words of the languages that the texts are in, taken together where one alone is too short."""
+    """Return the lexicon of the languages that the texts are in; short texts are detected taken together."""
     together = "\n".join(texts)
     found = {code for text in (*texts, together) if (code := language.detect(text))}
     if not found and CYRILLIC.search(together):
@@ -65,7 +65,7 @@ def of_texts(*texts: str) -> Lexicon:
 
 @lru_cache(64)
 def lexicon(languages: frozenset[str]) -> Lexicon:
-    """Read the words of these languages."""
+    """Return the lexicon of these languages."""
     from babel import Locale  # not above: commands that check nothing start without it
 
     known = sorted(languages & set(CALENDARS))
@@ -127,7 +127,7 @@ def lexicon(languages: frozenset[str]) -> Lexicon:
 
 
 def not_read(text: str) -> list[str]:
-    """Return what is not read in the text's language: "numbers in words are not read in Polish"."""
+    """Return what cannot be read in the text's language, such as "numbers in words are not read in Polish"."""
     code = language.detect(text)
     if code is None or code == "en":
         return []
@@ -143,7 +143,7 @@ def not_read(text: str) -> list[str]:
 
 
 def load() -> None:
-    """Load names and the words of English now, so that the first request does not wait for them."""
+    """Load given names and the English lexicon now, so that the first request does not wait for them."""
     given_names()
     lexicon(frozenset({"en"}))
     strength_words(frozenset({"en"}))
@@ -151,7 +151,7 @@ def load() -> None:
 
 @cache
 def given_names() -> frozenset[str]:
-    """Return given names of many countries, as Faker has them."""
+    """Return given names of many countries, from the library Faker."""
     import faker.providers.person as people
 
     found: set[str] = set()
@@ -166,7 +166,7 @@ def given_names() -> frozenset[str]:
 
 @lru_cache(20_000)
 def is_number(word: str, languages: frozenset[str]) -> bool:
-    """True for a word that is a number, or part of one, in one of the languages."""
+    """True for a word that is a number, or part of a number, in one of the languages."""
     return any(spelled_out((word,), code) for code in sorted(languages & SPELLED))
 
 
@@ -179,7 +179,7 @@ class SpelledNumber:
 
 
 def spelled_out(words: tuple[str, ...], code: str) -> list[SpelledNumber]:
-    """Return the numbers of a run of words in a language."""
+    """Return the numbers written in words among a row of words in a language."""
     from text_to_num import find_numbers
 
     found = find_numbers([_Token(word) for word in words], code, 0)
@@ -206,7 +206,7 @@ def _own() -> Phrases:
 
 @cache
 def commitments() -> tuple[regex.Pattern[str], regex.Pattern[str]]:
-    """Return the patterns of promises, and of requests that ask for one."""
+    """Return two patterns: of promises, and of requests that ask for a promise."""
     promised, asked = (
         _own().compile_with(regex.compile, rf"(?<!\w){name}", regex.IGNORECASE) for name in ("{commitments}", "{asks}")
     )
@@ -215,7 +215,7 @@ def commitments() -> tuple[regex.Pattern[str], regex.Pattern[str]]:
 
 @lru_cache(64)
 def strength_words(languages: frozenset[str]) -> Mapping[str, regex.Pattern[str]]:
-    """Return the patterns by which ``strength`` reads these languages, by the names of their lists."""
+    """Return the patterns that ``strength`` uses for these languages, by the name of the list they are made from."""
 
     def pattern(entries: Sequence[str]) -> regex.Pattern[str]:
         words = "|".join(entries) or "(?!)"

@@ -1,4 +1,4 @@
-"""Personal data of messages by rule, with a placeholder in place of each, and back again in the answer."""
+"""Masking of personal data in messages, by rule: placeholders replace it, and are replaced back in the answer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LINE = regex.compile(rf"^[ \t]*(?P<names>{NAME}(?:[ ]{NAME}){{0,2}})[,.!]?[ \t]*
 
 
 class Mask:
-    """The placeholders of some messages: the same text has the same one in all of them."""
+    """The placeholders in some messages; equal texts have the same placeholder in all of them."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._lexicon = of_texts(*texts)
@@ -61,7 +61,7 @@ class Mask:
         return bool(self._originals)
 
     def original(self, placeholder: str) -> str:
-        """The text that a placeholder stands for, or itself if it is none of these."""
+        """Return the text that a placeholder stands for, or the placeholder itself if it is none of the mask's."""
         return self._originals.get(_plain(placeholder), placeholder)
 
     def _hide(self, text: str) -> str:
@@ -107,8 +107,8 @@ def _plain(placeholder: str) -> str:
 
 
 class Restorer:
-    """Puts the texts back into an answer that comes in pieces: the end of a piece is held while it may be the beginning
-    of a placeholder."""
+    """Replaces placeholders by their texts in an answer that comes in pieces; the end of a piece is held back while it
+    may be the beginning of a placeholder."""
 
     def __init__(self, mask: Mask) -> None:
         self._mask = mask
@@ -116,7 +116,7 @@ class Restorer:
         self._held = ""
 
     def feed(self, piece: str, *, last: bool = False) -> str:
-        """The text that is known now; of the ``last`` piece all of it."""
+        """Take a piece; return the text that is certain by now, all of it after the ``last`` piece."""
         text = self._before + self._held + piece
         start = len(self._before)
         pieces, end = [], start

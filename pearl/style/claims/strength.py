@@ -1,4 +1,4 @@
-"""Firmness of a draft beside its request: a hedge that was dropped or added, an apology, firm words."""
+"""Comparison of how firmly a draft and its request speak: hedges dropped or added, apologies, firm words."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Strength:
         ]
 
     def claims(self) -> Iterator[Claim]:
-        """Yield what is stronger or weaker, each sentence once."""
+        """Yield a claim for each sentence that is stronger or weaker than the request."""
         hedged = self._hedged()
         if hedged:
             yield hedged

@@ -90,12 +90,12 @@ class Token:
 
 
 def in_usual_forms(text: str) -> str:
-    """Return the text with full-width characters and Arabic marks of numbers in their usual forms, as long as it is."""
+    """Replace full-width characters and Arabic number marks by their usual forms; the length stays."""
     return text.translate(USUAL)
 
 
 def tokens_of(text: str, lexicon: Lexicon) -> list[Token]:
-    """Return the words and signs of a text in its usual forms, numbers and times in words as one token each."""
+    """Return the words and signs of a text (in usual forms) as tokens; a number or time in words is one token."""
     return _with_spelled(list(_tokens(text, lexicon)), lexicon)
 
 
@@ -222,7 +222,7 @@ def _numbers(run: Sequence[Token], codes: frozenset[str]) -> Iterator[Token]:
 
 
 def values_of(digits: str) -> tuple[float, ...]:
-    """Return the ways to read a number: 1.200 is 1200 or 1.2."""
+    """Return the values that digits may mean: "1.200" is 1200 or 1.2."""
     digits = regex.sub(r"[^\d.,]", "", digits).rstrip(".,")
     plain = regex.sub(r"[.,](?=\d{3}(?!\d))", "", digits)
     found = []

@@ -1,4 +1,4 @@
-"""Keys of dates, times and numbers, by which a value is the same in another form, and which of them agree."""
+"""Keys of dates, times and numbers, the same for a value however it is written, and which keys agree."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def word_keys(text: str) -> list[Key]:
 
 
 def name_keys(text: str) -> list[Key]:
-    """The words; of "Chapter XIV" the number as well."""
+    """Return the keys of a name: its words, and for one such as "Chapter XIV" also the number."""
     last = text.split()[-1]
     if len(last) < 2 or not ROMAN.fullmatch(last):
         return word_keys(text)
@@ -134,7 +134,7 @@ READERS: dict[str, Callable[[Sequence[Token], Lexicon], list[Key]]] = {
 
 
 def agrees(stated: Key, given: Key) -> bool:
-    """True where a text that says ``given`` says what is ``stated``, at least.
+    """True if a text that says ``given`` also says at least what is ``stated``.
 
     A date without a year agrees with one of any year, and "at nine" with 9:00 or with 9 March.
     """

@@ -1,8 +1,8 @@
 """The best of several candidates by reward (papers/writing-quality-rewards.txt, sections 5.2 and 6).
 
-Candidates below the draft are dropped, the best of the rest is chosen, and a random one of them is the control. Where
-the likeness of the draft to the writer is known, likeness counts with a weight, and a candidate whose likeness is below
-the draft's by more than a margin is never chosen.
+Candidates with a lower reward than the draft are dropped, the best of the rest is chosen, and a random one of them is
+the control. Where the draft's likeness to the writer is known, likeness counts with a weight, and a candidate whose
+likeness is below the draft's by more than a margin is never chosen.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BELOW, LESS_LIKELY = "below_draft", "less_likely_theirs"
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The balance of likeness and quality, both from 0 to 1."""
+    """The weight of likeness against quality, both on a scale from 0 to 1, and the likeness that may be lost."""
 
     weight: float = 0.3  # of likeness; quality has the rest
     margin: float = 0.1  # likeness that a candidate may lose
@@ -35,7 +35,7 @@ class Balance:
 
 @dataclass(frozen=True, slots=True)
 class EditSelection:
-    """The choice among candidates."""
+    """The candidate chosen, the random control, and the scores of all."""
 
     draft: TextScores
     scores: tuple[TextScores | None, ...]  # None for candidates without a text
@@ -57,8 +57,8 @@ def select(
     balance: Balance = Balance(),
     seed: int = 0,
 ) -> EditSelection:
-    """Score the draft and every candidate, and choose. ``texts`` are None for candidates that failed. The control is
-    drawn anew for each draft; one draw would give the same index wherever as many are eligible."""
+    """Score the draft and all candidates, and choose. ``texts`` are None for candidates that failed. The random control
+    is drawn anew for each draft; one draw for all would often give the same index."""
     distinct = list(dict.fromkeys([draft, *(text for text in texts if text is not None)]))
     quality = np.asarray(rewards(distinct), np.float64)
     likeness = [None] * len(distinct) if likenesses is None else likenesses(distinct)
@@ -97,7 +97,7 @@ def _value(scores: TextScores, balance: Balance, compared: bool) -> float:
 
 
 def editing_of(draft: str, candidates: Sequence[Candidate], chosen: EditSelection) -> Editing:
-    """The record of what was asked for, dropped and chosen; its edits are those of the chosen candidate."""
+    """Make the record of the candidates asked for, dropped and chosen; its edits are those of the chosen one."""
     execution = None if chosen.best is None else candidates[chosen.best].execution
     return Editing(
         candidates=len(candidates),
@@ -119,5 +119,5 @@ def only_edit(draft: str, candidate: Candidate) -> Editing:
 
 
 def edited_text(editing: Editing) -> str:
-    """The draft with the chosen edits in place."""
+    """Return the draft with the chosen edits made."""
     return replaced(editing.first_text, editing.edits)

@@ -1,5 +1,5 @@
-"""Candidates for a draft: what the edits of an editor make of it, asked for with replies that are kept, or within a
-time limit, where somebody waits."""
+"""Candidates for a draft: edited versions by an editor model, asked for with replies that are kept, or within a time
+limit, where somebody waits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Candidate:
 
 
 def candidate_of(draft: str, reply: Reply | Failed) -> Candidate:
-    """Execute the edits of a reply in three parts on the draft."""
+    """Read the edits in an editor's reply and execute them on the draft."""
     if isinstance(reply, Failed):
         return Candidate(None, reply.reason)
     try:
@@ -51,8 +51,8 @@ def candidate_of(draft: str, reply: Reply | Failed) -> Candidate:
 
 
 def executed(draft: str, edits: Sequence[SpanEdit], unmatched: Sequence[RefusedEdit] = ()) -> Candidate:
-    """Execute edits on the draft; ``unmatched`` were refused before. A result that equals the draft, or is empty, is a
-    failure."""
+    """Execute edits on the draft; ``unmatched`` were refused before. The candidate is a failure if its text would be
+    empty or the draft itself."""
     execution = execute(draft, edits)
     refused = (*execution.refused, *unmatched)
     if not execution.placed or execution.text == draft:
@@ -63,18 +63,18 @@ def executed(draft: str, edits: Sequence[SpanEdit], unmatched: Sequence[RefusedE
 
 
 def failures(candidates: Iterable[Candidate]) -> dict[str, int]:
-    """The number of candidates without a text by the reason."""
+    """Count the candidates without a text by the reason."""
     return dict(Counter(candidate.failure for candidate in candidates if candidate.failure is not None))
 
 
 def refused_edits(candidates: Iterable[Candidate]) -> dict[str, int]:
-    """The number of edits that were not executed by the reason, over all candidates."""
+    """Count the edits of all candidates that were not executed, by reason."""
     return refusals([edit for candidate in candidates for edit in candidate.refused])
 
 
 @dataclass(frozen=True, slots=True)
 class EditingContext:
-    """The model that edits drafts, and the limits it edits in."""
+    """The model that edits drafts, where its replies are kept, and its limits."""
 
     model: ChatModel
     identity: str  # of the model, in the keys of its replies
@@ -84,7 +84,7 @@ class EditingContext:
     async def candidates(
         self, draft: str, count: int, watch: Watch, instructions: str = ""
     ) -> tuple[list[Candidate], AskingOutcome]:
-        """Ask for ``count`` candidates; return them, and the outcome of asking for those without a kept reply. Raises
+        """Ask for ``count`` candidates; return them, and what asking for those without a kept reply used. Raises
         ChatError when the model is down, PearlError at the cap on cost."""
         try:
             messages, decoding = prompt_for(self.model, draft, instructions)

@@ -1,6 +1,6 @@
 """Executable edits: a span of a draft and its rewrite (papers/writing-quality-rewards.txt, section 5.1).
 
-A span is replaced where it occurs exactly once; every other edit is refused with a reason, and nothing is guessed.
+A span is replaced only if it occurs exactly once; any other edit is refused with a reason, nothing is guessed.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Execution:
 def execute(draft: str, edits: Sequence[SpanEdit], *, tidy: bool = True) -> Execution:
     """Replace every span that occurs exactly once in the draft.
 
-    Edits whose spans overlap are all refused, for nothing says which was meant. ``tidy`` joins a rewrite to the text
-    around it: no doubled spaces or stops, and a space where one of the span's would be lost.
+    Edits whose spans overlap are all refused, since nothing says which was meant. ``tidy`` fits a rewrite to the text
+    around it: no doubled spaces or stops, and a space stays where the span had one.
     """
     refused: list[RefusedEdit] = []
     placeable: list[PlacedEdit] = []
@@ -85,7 +85,7 @@ def execute(draft: str, edits: Sequence[SpanEdit], *, tidy: bool = True) -> Exec
 
 
 def replaced(draft: str, placed: Sequence[PlacedEdit]) -> str:
-    """The draft with each span replaced by its rewrite; edits are in the order of the draft."""
+    """Return the draft with each span replaced by its rewrite; edits are in the order of the draft."""
     pieces, done = [], 0
     for edit in placed:
         pieces += [draft[done : edit.start], edit.rewrite]
@@ -94,7 +94,7 @@ def replaced(draft: str, placed: Sequence[PlacedEdit]) -> str:
 
 
 def occurrences(text: str, span: str) -> list[int]:
-    """The start of every occurrence of the span, overlapping ones included."""
+    """Return where each occurrence of the span starts, overlapping ones included."""
     starts, start = [], text.find(span)
     while start >= 0:
         starts.append(start)
@@ -103,7 +103,7 @@ def occurrences(text: str, span: str) -> list[int]:
 
 
 def refusals(refused: Sequence[RefusedEdit]) -> dict[str, int]:
-    """The number of refused edits by reason."""
+    """Count the refused edits by reason."""
     return dict(Counter(edit.reason for edit in refused))
 
 
@@ -171,7 +171,7 @@ def _parted(edge: str, left: str, right: str) -> bool:
 
 
 def editing_lines(editing: Editing) -> Iterator[str]:
-    """Yield the scores before and after, the edits as a diff, and what failed; model words quoted and escaped."""
+    """Yield lines for a terminal: scores before and after, edits as a diff, failures; model words are escaped."""
     draft, choice = _scores(editing.draft), _scores(editing.choice)
     if editing.chosen:
         yield f"Edited: {draft} became {choice}." if draft else "Edited."

@@ -1,4 +1,4 @@
-"""The three-step editor as one question: find weak spans, rewrite each, and have the edits executed.
+"""The prompt of the editor, three steps in one question: find weak spans, rewrite each, and give the edited text.
 
 The categories are those of papers/writing-quality-rewards.txt (LAMP); the words are ours.
 """
@@ -59,7 +59,7 @@ Messages = tuple[Message, ...]
 
 
 def editor_prompt(draft: str, instructions: str = "", *, example: bool = False) -> Messages:
-    """Messages that ask for edits of the draft; with ``example``, after a question with its answer."""
+    """Build messages that ask for edits of the draft; with ``example`` an answered question comes first."""
     categories = "\n".join(f"- {name}: {about}" for name, about in CATEGORIES.items())
     standing = INSTRUCTIONS + instructions.strip() if instructions.strip() else ""
     task, question = TASK.format(categories=categories, standing=standing), DRAFT.format(draft=fenced(draft))
@@ -71,7 +71,7 @@ def editor_prompt(draft: str, instructions: str = "", *, example: bool = False) 
 
 
 def prompt_for(model: ChatModel, draft: str, instructions: str = "") -> tuple[Messages, Decoding]:
-    """The question for this model, and a decoding that ends before Part 3, which is executed here.
+    """Return the messages for this model, and a decoding that stops before Part 3, since PEARL executes the edits.
 
     Raises ContextExceeded where the draft and its edits do not fit the model.
     """
@@ -88,7 +88,7 @@ def prompt_for(model: ChatModel, draft: str, instructions: str = "") -> tuple[Me
 
 
 def reply_of(edits: tuple[SpanEdit, ...], edited: str) -> str:
-    """The reply in which an editor proposes these edits: what a model is trained to answer."""
+    """Write the reply in which an editor proposes these edits, as a model is trained to answer."""
     spans = "\n".join(
         f"Span {number}: `{edit.span}` (Category: `{edit.category}`)" for number, edit in enumerate(edits, start=1)
     )

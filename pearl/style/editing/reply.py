@@ -27,7 +27,7 @@ ARROWS = tuple(re.compile(rf"{close}[ \t]*(?:->|→|=>|–>)[ \t]*{opening}") fo
 
 @dataclass(frozen=True, slots=True)
 class NumberedSpan:
-    """An entry of Part 1 or Part 2."""
+    """A numbered entry in Part 1 or Part 2 of a reply."""
 
     number: int
     span: str
@@ -43,7 +43,7 @@ class EditorReply:
     text: str | None  # Part 3; None if the reply ends before it
 
     def edits(self) -> tuple[tuple[SpanEdit, ...], tuple[RefusedEdit, ...]]:
-        """The edits that both parts agree on, and what only one of them has."""
+        """Return the edits whose span is in both parts, and as refused those in only one of them."""
         categories = {(entry.number, entry.span): entry.said.strip() for entry in self.listed}
         named = Counter((entry.number, entry.span) for entry in self.rewritten)
         edits = tuple(
@@ -67,8 +67,8 @@ class EditorReply:
 
 
 def read_reply(reply: str) -> EditorReply:
-    """Read an editor's reply. Raises InputError (``no_parts``) without Part 1 and Part 2, each once and in
-    order; Part 3 may be missing."""
+    """Read an editor's reply. Raises InputError (``no_parts``) if Part 1 and Part 2 are not there, once each and in
+    this order; Part 3 may be missing."""
     marks = list(PARTS.finditer(reply))
     numbers = [mark[1] for mark in marks]
     if numbers not in (["1", "2"], ["1", "2", "3"]):

@@ -1,1 +1,1 @@
-"""P(this person wrote it), from n-gram models of the person's texts and of other people's."""
+"""The probability that a person wrote a text, from n-gram models of that person's texts and of other people's."""

@@ -1,10 +1,10 @@
 """From evidence to a probability: one logistic regression over people of four kinds of text.
 
-Most people have too few texts to calibrate on alone, so the coefficients are pooled over the people kept aside for
-tuning, each measured on texts that came after the history; only the intercept is each register's. The size of the
-history is a variable, since it moves the ratios of all texts alike. Longer texts say more: the evidence is weighed by a
-power of the number of words.
-``docs/experiments/likeness_registers.py`` of commit 847c86b2 writes the coefficients, and the registers.
+Most people have too few texts to calibrate on alone, so coefficients are pooled over people set aside for tuning, each
+measured on texts that came after the history; only the intercept is each register's own. The size of the history is a
+variable, since it shifts the ratios of all texts alike. Longer texts tell more: evidence is weighted by a power of the
+number of words. ``docs/experiments/likeness_registers.py`` of commit 847c86b2 writes the coefficients, and the
+registers.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class LikenessEvidence:
     history_words: int
 
     def variables(self) -> Floats:
-        """The variables of the regression, (V,), before they are weighed by length."""
+        """Return the variables of the regression, (V,), before they are weighted by the text's length."""
         return np.array([1.0, self.words_ratio, self.characters_ratio, math.log(self.history_words), self.surprise])
 
 
 @dataclass(frozen=True, slots=True)
 class LikenessCalibration:
-    """A fitted logistic regression."""
+    """A fitted logistic regression from evidence to a probability."""
 
     coefficients: tuple[float, ...]  # of VARIABLES
     power: float  # of the text's length, by which the evidence is weighed
@@ -64,5 +64,5 @@ class LikenessCalibration:
 
 @cache
 def calibration_for(impostors: str) -> LikenessCalibration:
-    """The coefficients for a register that ships, by its name, or for GIVEN impostors, where rare n-grams count."""
+    """Return the coefficients for a shipped register by its name, or for GIVEN impostors, where rare n-grams count."""
     return LikenessCalibration.from_json(json.loads(FILE.read_text(encoding="utf-8"))[impostors])

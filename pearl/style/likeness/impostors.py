@@ -1,4 +1,4 @@
-"""The impostors: figures of how other people of a register write, which a person is told apart from."""
+"""Impostors: statistics of how other people of a register write, from whom a person is told apart."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FOLDER = Path(__file__).parent / "registers"
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One way to read texts, as masked words or characters, and the impostors' model of it."""
+    """A way to tokenize texts, as masked words or as characters, and the impostors' n-gram model of these tokens."""
 
     order: int  # of the n-grams
     discount: float  # of the person's model
@@ -41,7 +41,7 @@ class Stream:
 
     @property
     def rare(self) -> float:
-        """The probability of a token that no text has."""
+        """Return the probability of a token that is in no text."""
         return 1.0 / (len(self.impostors.levels[0].grams) + 50)
 
     def read(self, texts: Sequence[Tokens]) -> ReadStream:
@@ -51,24 +51,24 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class ReadStream:
-    """Texts read as one kind of token."""
+    """Texts tokenized in one way, with the impostors' probability of each token."""
 
     grams: Grams
     impostors: Floats  # the impostors' probability of each token, (P,)
 
     @property
     def surprise(self) -> float:
-        """The impostors' mean surprise at a token, in nats."""
+        """Return the impostors' mean surprise per token (negative log probability), in nats."""
         return float(-np.log(self.impostors).mean())
 
     def ratio(self, person: NgramModel) -> float:
-        """The mean logarithm of how much likelier a token is for the person, in nats."""
+        """Return the mean log ratio of a token's probability for the person to that for the impostors, in nats."""
         return float(np.log(person.probabilities(self.grams, self.impostors) / self.impostors).mean())
 
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """A text with the impostors' probabilities of it, ready for any person's models."""
+    """A text tokenized with the impostors' probabilities, to be compared with any person's models."""
 
     words: ReadStream
     characters: ReadStream
@@ -77,7 +77,7 @@ class ReadText:
 
 @dataclass(frozen=True, slots=True)
 class Impostors:
-    """The impostors of one register."""
+    """The impostors of one register: their vocabulary, and their models of words and of characters."""
 
     name: str
     masking: Masking
@@ -97,9 +97,9 @@ class Impostors:
         least_authors: int = 1,
         within: Impostors | None = None,
     ) -> Impostors:
-        """Fit to texts by author. Authors who share a fifth of their texts with the ``person`` are the person, and are
-        removed. Words and n-grams that fewer than ``least_authors`` use are left out. With ``within`` its words are
-        taken, and of the n-grams those that it has: a vocabulary common to more people, with these authors' counts.
+        """Fit the impostors to texts by author. Authors who share a fifth of their texts with the ``person`` are that
+        person, and are removed. Words and n-grams that fewer than ``least_authors`` use are left out. ``within`` limits
+        words and n-grams to its own, common to more people, while the counts are these authors'.
 
         Raises InputError where no impostor is left.
         """
@@ -133,11 +133,11 @@ class Impostors:
 
     @property
     def calibrated_by(self) -> str:
-        """The name of the coefficients that make probabilities against these impostors."""
+        """Return the name of the calibration that applies to probabilities against these impostors."""
         return self.name if self.kind == SHIPPED else GIVEN
 
     def reads_language(self, text: str) -> bool:
-        """True when the impostors know enough of the text's words."""
+        """True if the impostors know enough of the text's words for it to be in their language."""
         least = LEAST_KNOWN_SHIPPED if self.kind == SHIPPED else LEAST_KNOWN_GIVEN
         return self.masking.known_share(text) >= least
 
@@ -146,7 +146,7 @@ class Impostors:
         return ReadText(words, self.characters.read([characters(text)]), count_words(text))
 
     def save(self, path: Path) -> None:
-        """Write the figures: hashes of n-grams with their counts, and the words that are not masked."""
+        """Write the statistics: hashes of n-grams with their counts, and the words that are not masked."""
         arrays = {
             f"{name}.{k}.{part}": getattr(level, part)
             for name, stream in (("words", self.words), ("characters", self.characters))
@@ -179,12 +179,12 @@ class Impostors:
 
 
 def is_same_person(first: set[str], second: set[str]) -> bool:
-    """True when two sets of different texts share a fifth of the smaller one."""
+    """True if two authors' sets of texts have in common a fifth of the smaller set."""
     shared = len(first & second)
     return shared > 0 and shared >= SAME_PERSON * min(len(first), len(second))
 
 
 @cache
 def shipped_references() -> tuple[Impostors, ...]:
-    """The registers that come with the package, written by what ``calibration.py`` names."""
+    """Load the registers that come with the package, written by the script that ``calibration.py`` names."""
     return tuple(Impostors.load(path) for path in sorted(FOLDER.glob("*.safetensors")))

@@ -27,7 +27,7 @@ TOO_SHORT, SMALL_HISTORY, OTHER_LANGUAGE = "too_short", "history_too_small", "ot
 
 @dataclass(frozen=True, slots=True)
 class LikenessScore:
-    """The likelihood that the person wrote a text."""
+    """The likelihood that the person wrote a text, with a verdict and its evidence."""
 
     probability: float | None  # at even odds before; None if it cannot be said, for the reason that the verdict gives
     verdict: str
@@ -37,7 +37,7 @@ class LikenessScore:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """One person's models."""
+    """One person's models and the impostors they are compared with, to score texts."""
 
     reference: Impostors
     words_model: NgramModel | None
@@ -49,8 +49,8 @@ class Likeness:
 
     @classmethod
     def fit(cls, texts: Sequence[str], reference: Impostors | None = None) -> Likeness:
-        """Fit models to a person's texts, each text once; without ``reference`` against the shipped register that
-        predicts them best."""
+        """Fit models to a person's texts, each text once; without ``reference`` the shipped register that predicts them
+        best is taken as impostors."""
         different = distinct(texts)
         if reference is None:
             reference = nearest_register(different)
@@ -82,7 +82,7 @@ class Likeness:
         return LikenessScore(probability, verdict, words, evidence.words_ratio)
 
     def evidence(self, text: str | ReadText) -> LikenessEvidence | None:
-        """The evidence for and against the person; None without a model of them."""
+        """Return the evidence for and against the person; None if their history is too small for a model."""
         if self.words_model is None or self.characters_model is None:
             return None
         read = self.reference.read(text) if isinstance(text, str) else text
@@ -100,7 +100,7 @@ def _model(stream: Stream, texts: Sequence[Tokens]) -> NgramModel:
 
 
 def nearest_register(texts: Sequence[str]) -> Impostors:
-    """The shipped register under which the texts are likeliest; texts in another language are left out."""
+    """Return the shipped register that predicts the texts best; texts in another language are left out."""
     registers = shipped_references()
     read = (text for text in texts if any(one.reads_language(text) for one in registers))
     sample = [characters(text) for text in islice(read, SAMPLE)] or [characters(" ")]

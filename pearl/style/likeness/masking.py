@@ -1,7 +1,7 @@
-"""Texts as sequences of numbers: words with the rare ones masked, and characters.
+"""Texts as sequences of tokens: words, with rare words masked, or characters.
 
-Masking leaves grammar and habit and takes topic away, as in LambdaG (Nini et al. 2025, "Grammar as a behavioral
-biometric"). There a tagger says what is a content word; here every word outside the register's most frequent ones is
+Masking keeps grammar and habit and removes topic, as in LambdaG (Nini et al. 2025, "Grammar as a behavioral
+biometric"). There a tagger finds the content words; here every word outside the register's most frequent ones is
 masked, and its capitals stay.
 """
 
@@ -30,13 +30,13 @@ LEAST_TEXTS_OF_A_WORD = 3
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """The words that are not masked, lower-cased."""
+    """The set of words that are not masked, lower-cased."""
 
     vocabulary: frozenset[str]
 
     @classmethod
     def of(cls, texts: Mapping[str, Sequence[str]], *, least_authors: int = 1, size: int = VOCABULARY) -> Masking:
-        """The most frequent words of the texts by author that at least ``least_authors`` use."""
+        """Choose the ``size`` most frequent words, among those that at least ``least_authors`` of the authors use."""
         used, texts_with, authors = Counter[str](), Counter[str](), Counter[str]()
         for written in texts.values():
             words = [_words(text) for text in written]
@@ -51,11 +51,11 @@ class Masking:
         return cls(frozenset(word for word, _ in zip(known, range(size), strict=False)))
 
     def tokens(self, text: str) -> Tokens:
-        """The hash of each word, number, punctuation mark and paragraph break."""
+        """Return the hash of each word (masked if rare), number, punctuation mark and paragraph break."""
         return np.array([_hashed(self._masked(token)) for token in _tokens(text)], np.uint64)
 
     def known_share(self, text: str) -> float:
-        """The share of the text's words that are not masked; 0 for a text without words."""
+        """Return the share of the text's words that are not masked; 0 for a text without words."""
         words = _words(text)
         return sum(word in self.vocabulary for word in words) / max(len(words), 1)
 
@@ -94,11 +94,11 @@ def _hashed(token: str) -> int:
 
 
 def characters(text: str) -> Tokens:
-    """The code points, a line break within a paragraph as a blank: where lines are wrapped is no manner."""
+    """Return the code points; a line break within a paragraph becomes a space, since line wrapping is no manner."""
     joined = PARAGRAPH_BREAK.sub(PARAGRAPH, composed(text)).replace("\n", " ")
     return np.frombuffer(joined.encode("utf-32-le", "replace"), np.uint32).astype(np.uint64)
 
 
 def distinct(texts: Iterable[str]) -> list[str]:
-    """The texts without repetitions, blanks aside."""
+    """Return the texts without repetitions, which may differ in white space."""
     return list({" ".join(text.split()): text for text in texts if text.strip()}.values())

@@ -1,8 +1,8 @@
-"""N-gram models with interpolated Kneser-Ney smoothing (Kneser and Ney 1995), whole arrays at a time.
+"""N-gram models with interpolated Kneser-Ney smoothing (Kneser and Ney 1995), computed on whole arrays.
 
-An n-gram is a hash of 32 bits, so a lookup is a binary search over all places of a text at once. Dimensions in
-comments: T tokens with their padding, P predicted places, K order of the model, G different n-grams of one length, C
-different contexts.
+An n-gram is a hash of 32 bits, so all places of a text are looked up at once by binary search. Dimensions in comments:
+T tokens with their padding, P predicted places, K order of the model, G different n-grams of one length, C different
+contexts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ END = np.uint64(2**63 - 1)
 
 @dataclass(frozen=True, slots=True)
 class Grams:
-    """Texts as n-grams."""
+    """Texts converted to hashes of n-grams of every length."""
 
     hashes: tuple[Hashes, ...]  # hashes[k] (T,): the n-gram of length k + 1 that ends at each token
     places: NDArray[np.intp]  # indices of the tokens to predict, (P,)
@@ -48,11 +48,11 @@ class Grams:
         return cls(tuple((hashes >> np.uint64(32)).astype(np.uint32) for hashes in full), places, text)
 
     def at(self, length: int) -> Hashes:
-        """The n-gram that ends at each token to predict, (P,)."""
+        """Return the n-gram of this length that ends at each token to predict, (P,)."""
         return self.hashes[length - 1][self.places]
 
     def before(self, length: int, places: NDArray[np.intp] | None = None) -> Hashes:
-        """The n-gram that ends before each token to predict, or each of ``places``, (P,)."""
+        """Return the n-gram that ends before each token to predict, or before each of ``places``, (P,)."""
         places = self.places if places is None else places
         return self.hashes[length - 1][places - 1] if length else np.zeros(len(places), np.uint32)
 
@@ -65,7 +65,7 @@ def _mix(values: Tokens) -> Tokens:
 
 @dataclass(frozen=True, slots=True)
 class NgramLevel:
-    """The n-grams of one length, and their contexts."""
+    """The n-grams of one length with their counts, and the contexts they occur in."""
 
     grams: Hashes  # sorted, (G,)
     counts: NDArray[np.float32]  # (G,)
@@ -76,8 +76,8 @@ class NgramLevel:
 
 @dataclass(frozen=True, slots=True)
 class NgramModel:
-    """An n-gram model. Counts of all but the longest n-grams are of different tokens to their left, as in Kneser and
-    Ney."""
+    """An n-gram model. The longest n-grams have plain counts, shorter ones the number of different tokens before them,
+    as in Kneser and Ney."""
 
     levels: tuple[NgramLevel, ...]  # n-grams of every length up to the order, the shortest first
     discount: float
@@ -91,8 +91,8 @@ class NgramModel:
         least: int = 1,
         within: NgramModel | None = None,
     ) -> NgramModel:
-        """Fit to texts. With the author of each text, only n-grams of at least ``least`` authors are kept; with
-        ``within``, only those that this model has."""
+        """Fit the model to texts. Given the author of each text, only n-grams of ``least`` or more authors are kept;
+        given ``within``, only those in that model."""
         order = len(grams.hashes)
         distinct = [np.unique(grams.at(k), return_index=True, return_counts=True) for k in range(1, order + 1)]
         levels = []
@@ -114,8 +114,8 @@ class NgramModel:
         return cls(tuple(levels), discount)
 
     def probabilities(self, grams: Grams, base: Floats | float) -> Floats:
-        """The probability of the token at each place, (P,), where ``base`` is that of the model below: 1 over the
-        number of words, or another model's probability, from which this one then learns how the person differs."""
+        """Return the probability of the token at each place, (P,). ``base`` is the one to interpolate with: 1 over the
+        number of words, or another model's, from which this model then learns how the person differs."""
         result = np.broadcast_to(np.asarray(base, np.float64), grams.places.shape)
         for k, level in enumerate(self.levels, start=1):
             count = _lookup(level.grams, level.counts, grams.at(k))

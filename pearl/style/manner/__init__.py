@@ -1,1 +1,1 @@
-"""A person's manner: traits of a text that are counted by rule, exactly, without a language model."""
+"""A person's manner of writing: traits, edges and habits, counted exactly by rule, without a language model."""

@@ -1,4 +1,4 @@
-"""The edges of a person's texts, by rule: how they greet, what always follows, how they sign off, and their name.
+"""The edges of a person's texts, found by rule: greeting, the opening that always follows, sign-off and name.
 
 What is known by rule is not left to a model: a draft begins and ends with these (``service/drafting/edged.py``).
 """
@@ -96,7 +96,7 @@ NONE = Edges()
 
 @dataclass(frozen=True, slots=True)
 class UsualEdges:
-    """The edges that a draft is to have, and how they are set."""
+    """The edges that a draft is to have, and the white space between them and the text."""
 
     edges: Edges = NONE
     joint: str = ""  # between the greeting and the opening
@@ -107,17 +107,17 @@ class UsualEdges:
 
     @property
     def before(self) -> str:
-        """The beginning of the draft."""
+        """Return the beginning of the draft: greeting and opening."""
         return self.joint.join(edge.text for edge in (self.edges.greeting, self.edges.opening) if edge)
 
     @property
     def greeting(self) -> str:
-        """The beginning of the draft as far as its greeting."""
+        """Return the greeting, with what joins it to the opening."""
         return f"{self.edges.greeting.text}{self.joint}" if self.edges.greeting else ""
 
     @property
     def after(self) -> str:
-        """The end of the draft."""
+        """Return the end of the draft: sign-off and name."""
         return "\n".join(edge.text for edge in (self.edges.sign_off, self.edges.name) if edge)
 
 
@@ -127,7 +127,7 @@ Lines = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A text taken apart at its edges."""
+    """A text split into its edges and its body."""
 
     id: str
     form: str = ""  # of the greeting, with SLOT for the name; empty without one
@@ -143,8 +143,8 @@ class Parts:
 
 
 def edges_of(documents: Sequence[Document], request: str, recipient: str | None = None) -> UsualEdges:
-    """Return the edges of a draft for a request: those of the latest texts to the recipient if there are LEAST, else of
-    the latest texts at all. ``documents`` are in order of time."""
+    """Return the edges of a draft for a request: as in the latest texts to the recipient, if there are LEAST, else as
+    in the latest texts of all. ``documents`` are in order of time."""
     latest = [(document, taken_apart(document)) for document in documents[-LOOKED_AT:]]
     known = _with_recurring_tails([parts for _, parts in latest])
     own = _usual(parts.name for parts in known[-LATEST:] if parts.name) or ""
@@ -164,8 +164,8 @@ def edges_of(documents: Sequence[Document], request: str, recipient: str | None 
 
 
 def usual_ends(documents: Sequence[Document]) -> dict[str, dict[str, Any] | None]:
-    """Return how most of these texts, the oldest first, begin (``greeting``) and end (``sign_off``): the words, with
-    OPEN for a name that changes, and the number of texts that have them. None where there is no habit."""
+    """Return how most of these texts, given oldest first, begin (``greeting``) and end (``sign_off``): the words, with
+    OPEN for a name that varies, the number of texts, share and examples. None where there is no habit."""
     parts = _with_recurring_tails([taken_apart(each) for each in documents])
     found = _edges(parts, None)
     found = found if found.addressee else _edges(parts, OPEN)
@@ -188,7 +188,7 @@ def usual_ends(documents: Sequence[Document]) -> dict[str, dict[str, Any] | None
 
 @lru_cache(KEPT)  # until `forget_parts`
 def taken_apart(document: Document) -> Parts:
-    """Take a document apart at its edges. Two blanks are a break: mails that lost their lines have them."""
+    """Split a document into edges and body. Two spaces count as a line break, for mails that lost theirs."""
     text = BLANKS.sub("\n", document.text.replace("\r\n", "\n").strip())
     form, addressee, gap, start = _greeting(text)
     writing = Writing(text)
@@ -200,8 +200,8 @@ def taken_apart(document: Document) -> Parts:
 
 
 def request_role(request: str) -> str:
-    """Return NOTED for a request that begins with an order, TOLD for one that begins with a person who said something,
-    RECEIVED for a message, by its greeting, sign-off, subject, quotes or speaker; else ""."""
+    """Return what a request is: NOTED if it begins with an order, TOLD if with a person who said something, RECEIVED if
+    it is a message, by greeting, sign-off, subject, quotes or speaker; else ""."""
     request = request.strip()
     if ORDERED.match(request):
         return NOTED
@@ -214,7 +214,7 @@ def request_role(request: str) -> str:
 
 
 def forget_parts() -> None:
-    """Keep no parts of texts any longer: one may have been deleted."""
+    """Forget the parts of texts kept in memory: a text may have been deleted."""
     taken_apart.cache_clear()
 
 
@@ -243,7 +243,7 @@ def _greeting(text: str) -> tuple[str, str, str, int]:
 
 
 def names_a_person(met: regex.Match[str]) -> bool:
-    """True for names that stand alone at the beginning: "Phillip," in a line, or "Tim: ..."."""
+    """True if a match is of a name alone at a text's beginning, as in "Phillip," on a line, or "Tim: ..."."""
     words = regex.findall(r"[\p{L}\p{M}'’.-]+", met["who"])
     if FAREWELL.fullmatch(met["who"] + met["mark"].strip()) or any(word.isupper() and len(word) > 2 for word in words):
         return False
@@ -386,17 +386,17 @@ def _always_follows(bodies: Sequence[str]) -> str:
 
 
 class Addressing:
-    """The names by which a person addresses others, from their latest texts."""
+    """The names by which a person addresses others, learned from their latest texts."""
 
     def __init__(self, texts: Sequence[tuple[Document, Parts]], own: str) -> None:
-        """``own`` is the person's name, which is nobody that they write to."""
+        """Learn names from texts; ``own`` is the person's own name, which they address nobody by."""
         self._texts = texts
         self._own = {word.casefold() for word in own.split()}
         self._people = list(dict.fromkeys(parts.addressee for _, parts in reversed(texts) if parts.addressee))
 
     def of(self, request: str, recipient: str | None) -> str | None:
-        """Return how the person addresses whom a text is for: the recipient, the sender of a message to answer, or
-        whom the request names first; None if nobody is known."""
+        """Return the name by which the person addresses the reader of a text: its recipient, else the sender of the
+        message to answer, else whom the request names first; None if nobody is known."""
         if recipient:
             key = same_recipient_key(recipient)
             for document, parts in reversed(self._texts):

@@ -1,4 +1,4 @@
-"""The edit between a draft and the text that was sent: words kept, added and removed."""
+"""The difference between a draft and the text that was sent: the numbers of words kept, added and removed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOSTLY = 0.5  # a text of which the machine wrote a greater share is mostly the 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Words of a draft that the sent text kept, added and removed."""
+    """The numbers of a draft's words that the sent text kept, added and removed."""
 
     words_kept: int  # in the longest common subsequence of words, without capitals and marks
     words_added: int
@@ -21,13 +21,13 @@ class Edit:
 
     @property
     def machine_share(self) -> float:
-        """The share of the sent text's words that were the draft's."""
+        """Return the share of the sent text's words that are from the draft."""
         sent = self.words_kept + self.words_added
         return self.words_kept / sent if sent else 0.0
 
     @property
     def distance(self) -> float:
-        """Words added and removed as a share of the words of both texts: 0 for the same words, 1 for none in common."""
+        """Return words added and removed as a share of both texts' words: 0 for the same words, 1 for no common one."""
         changed = self.words_added + self.words_removed
         both = 2 * self.words_kept + changed
         return changed / both if both else 0.0
@@ -37,7 +37,7 @@ class Edit:
 
 
 def edit_between(draft: str, sent: str) -> Edit:
-    """The edit that made the sent text from the draft; equal texts without words count as one word, kept."""
+    """Compare a draft with the sent text; equal texts without words count as one word, kept."""
     before, after = Writing(draft), Writing(sent)
     if not before.words and draft.strip() == sent.strip():
         return Edit(1, 0, 0)

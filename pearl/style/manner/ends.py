@@ -36,17 +36,17 @@ Token: TypeAlias = tuple[str, Spot]  # a word in small letters, and its place
 
 
 def greeting(writing: Writing) -> Sequence[Spot]:
-    """The greeting at the beginning, up to the mark or the line's end that closes it."""
+    """Find the greeting at the beginning, up to the mark or line end that closes it."""
     start = writing.lines[0][0] if writing.lines else 0
     met = GREETING.match(writing.text, start)
     return [met.span()] if met else []
 
 
 def sign_off(writing: Writing) -> Sequence[Spot]:
-    """The closing words and the name under them: a known formula, a short line with a comma above a name, or a name
-    as the last paragraph.
+    """Find the closing words and the name under them: a known formula, a short line with a comma above a name, or a
+    name as the last paragraph.
 
-    A line is part of it only below other text, so that a text of one line has none.
+    A line is part of it only below other text, so a text of one line has none.
     """
     tail = writing.lines[1:][-TAIL_LINES:]
     for start, end in tail:
@@ -61,7 +61,7 @@ def sign_off(writing: Writing) -> Sequence[Spot]:
 
 
 def closing_question(writing: Writing) -> Sequence[Spot]:
-    """The last sentence where it is a question; a sign-off under it does not count."""
+    """Find the last sentence, before a sign-off, if it is a question."""
     before = sign_off(writing)
     end = before[0][0] if before else len(writing.text)
     sentences = [spot for spot in writing.sentences if spot[0] < end]
@@ -70,7 +70,7 @@ def closing_question(writing: Writing) -> Sequence[Spot]:
 
 
 def no_closing_mark(writing: Writing) -> Sequence[Spot]:
-    """The last line before a sign-off where no mark ends it: a letter, with its accents, or a digit stands last."""
+    """Find the last line, before a sign-off, if it ends with a letter or digit instead of a mark."""
     before = sign_off(writing)
     lines = [line for line in writing.lines if not before or line[0] < before[0][0]]
     last = lines[-1][1] - 1 if lines else 0
@@ -78,8 +78,8 @@ def no_closing_mark(writing: Writing) -> Sequence[Spot]:
 
 
 def body_end(text: str, others: Sequence[str] = ()) -> int:
-    """The place where the sign-off of a text begins, else the end of the text. It is told by its form, or as the words
-    with which two or more of the ``others``, texts of the same person, end too."""
+    """Return where the sign-off of a text begins, else the end of the text. A sign-off is known by its form, or as
+    words with which two or more of the ``others``, texts of the same person, end too."""
     writing = Writing(text.replace("\r\n", " \n"))  # places stay
     formal = sign_off(writing)
     end = formal[0][0] if formal else len(text)
@@ -115,7 +115,7 @@ def _start(writing: Writing, at: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RecipientManner:
-    """A person's manner to one recipient."""
+    """A person's manner of writing to one recipient: greeting, sign-off and length."""
 
     recipient: str
     texts: int
@@ -126,7 +126,7 @@ class RecipientManner:
 
     @property
     def text(self) -> str:
-        """The manner in a line: 'To Nan: no greeting, a sign-off, about 40 words.'"""
+        """Describe the manner in a line, such as 'To Nan: no greeting, a sign-off, about 40 words.'"""
         greeted = _habit("greeting", self.greeting)
         if self.usual_greeting and self.greeting.value >= MOSTLY:
             greeted += f' ("{self.usual_greeting}")'
@@ -144,7 +144,7 @@ def _habit(noun: str, share: Interval) -> str:
 
 
 def manners_by_recipient(documents: Sequence[Document]) -> tuple[RecipientManner, ...]:
-    """Measure the manner to each recipient of at least LEAST_TO_ONE texts, those with the most texts first."""
+    """Measure the manner to recipients of at least LEAST_TO_ONE texts, most texts first."""
     texts: dict[str, list[Document]] = {}
     for document in documents:
         if document.recipient is not None:

@@ -1,6 +1,6 @@
-"""A person's habits: traits and words of which they have more or less than others, with the texts that show it.
+"""A person's habits: traits and words that they use more or less than others do, with example texts.
 
-A habit needs five texts from three days. It is dropped when the rate of the newest ten texts is no longer unusual and
+A habit needs five texts from three days. It is dropped when the rate in the newest ten texts is no longer unusual and
 its interval excludes the rate of all texts; a word is dropped when none of the newest twenty texts has it.
 """
 
@@ -42,7 +42,7 @@ WORD = "word:"  # begins the names of habits that are words
 
 @dataclass(frozen=True, slots=True)
 class HabitExample:
-    """A text that shows a habit."""
+    """A text that shows a habit, with an excerpt."""
 
     id: str
     timestamp: float | None
@@ -51,7 +51,7 @@ class HabitExample:
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """A trait or word, with the person's rate of it and the usual one."""
+    """A trait or word, with the person's rate of it and the rate usual among others."""
 
     name: str
     label: str
@@ -71,7 +71,7 @@ class Habit:
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """The habits that texts show."""
+    """The habits found in a person's texts."""
 
     listed: tuple[Habit, ...]
     needs: str | None  # what the texts lack for a card, in words; None if they are enough
@@ -79,18 +79,18 @@ class Habits:
 
 
 def occasions(documents: Sequence[Document]) -> int:
-    """The number of days on which the texts were written; texts without a time are one day."""
+    """Count the days on which the texts were written; texts without a time count as one day."""
     return len({None if document.timestamp is None else document.timestamp // DAY_S for document in documents})
 
 
 def readable(documents: Sequence[Document], usual_rates: UsualRates) -> list[Document]:
-    """The texts in the language of the usual rates, in their order."""
+    """Return the texts in the language of the usual rates, in the same order."""
     apart = usual_rates.languages_apart([document.text[:TELLING_CHARACTERS] for document in documents])
     return [document for document, read in zip(documents, apart, strict=True) if read]
 
 
 def habits(documents: Sequence[Document], usual_rates: UsualRates) -> Habits:
-    """The habits that texts show, oldest text first: traits in their declared order, then words by z-score."""
+    """Find habits in texts, given oldest first: traits in their declared order, then words by z-score."""
     kept = readable(documents, usual_rates)
     left_out = len(documents) - len(kept)
     if needs := _lacking(documents, kept, usual_rates):

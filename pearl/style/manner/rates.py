@@ -1,6 +1,6 @@
-"""Rates of traits over texts, with intervals: Wilson's for a share of texts, else by bootstrap over texts. A trait that
-is not found in any text has no spread over resamples; its upper end is Wilson's. And the push of edits: how rates in
-sent texts differ from those in their drafts."""
+"""Rates of traits over texts, with intervals: Wilson's for a share of texts, else by bootstrap over texts. A trait
+found in no text has no spread over resamples, so its upper end is Wilson's. Also how edits change traits: how rates in
+sent texts differ from those in their drafts ("push")."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST_PAIRS = 5
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Counts of traits in texts."""
+    """Numbers of times that each of some texts has each trait."""
 
     traits: tuple[Trait, ...]
     found: Floats  # how often each text has each trait, (N, F)
@@ -36,11 +36,11 @@ class Counts:
         return cls(traits, both[:, :, 0], both[:, :, 1])
 
     def rates(self) -> Floats:
-        """The rate of each trait over all texts, (F,); NaN where the texts have nothing to rate."""
+        """Return the rate of each trait over all texts, (F,); NaN where its base is 0."""
         return np.asarray(self._rates(self.found.sum(axis=0)[None], self.bases.sum(axis=0)[None])[0])
 
     def intervals(self) -> list[Interval | None]:
-        """The rate of each trait with its 95% interval; None where the texts have nothing to rate."""
+        """Return each trait's rate with its 95% interval; None where its base is 0."""
         if not len(self.found):
             return [None] * len(self.traits)
         resampled = self.resampled()
@@ -52,7 +52,7 @@ class Counts:
         ]
 
     def resampled(self) -> Floats:
-        """The rates over resamples of the texts, (R, F)."""
+        """Return the rates on resamples of the texts, (R, F)."""
         bootstrap = Bootstrap([str(number) for number in range(len(self.found))], resamples=RESAMPLES)
         _, sums = bootstrap.totals(np.hstack((self.found, self.bases)))
         return self._rates(sums[:, : len(self.traits)], sums[:, len(self.traits) :])
@@ -77,7 +77,7 @@ def _interval(trait: Trait, places: int, base: int, resampled: Floats) -> Interv
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """A trait in sent texts against drafts."""
+    """The change that a user's edits make to a trait: its rate in drafts, and in the texts that were sent."""
 
     name: str
     label: str
@@ -95,7 +95,7 @@ class Push:
 
 
 def pushes(pairs: Sequence[tuple[str, str]]) -> list[Push]:
-    """Every trait that an edit changed, the surest first; none from fewer than five pairs of draft and sent text."""
+    """Return every trait that edits changed, the surest first; none from fewer than LEAST_PAIRS pairs (draft, sent)."""
     if len(pairs) < LEAST_PAIRS:
         return []
     drafts, sent = (Counts.of(texts) for texts in zip(*pairs, strict=True))

@@ -1,4 +1,4 @@
-"""The manner of many authors, which one person's is compared with: only figures. ``pearl eval manner`` of commit
+"""Statistics of the manner of many authors, which one person's is compared with. ``pearl eval manner`` of commit
 847c86b2 wrote them."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ OF_TEMPLATE = {COMMIT: COMMIT, MESSAGE: MESSAGE}  # a template that is not named
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A rate over authors."""
+    """The distribution of a rate over authors: mean, standard deviation and quartiles."""
 
     mean: float
     sd: float  # standard deviation
@@ -38,7 +38,7 @@ class Reference:
 
 @cache
 def shipped(kind: str) -> Reference:
-    """The figures that come with the package."""
+    """Load the statistics of one kind of text that come with the package."""
     content = orjson.loads((files("pearl.style.manner") / "reference.json").read_bytes())[kind]
     spreads = {part: {name: Spread(*row) for name, row in content[part].items()} for part in ("traits", "words")}
     return Reference(kind, content["authors"], content["texts"], content["word_total"], **spreads)
@@ -46,5 +46,5 @@ def shipped(kind: str) -> Reference:
 
 @cache
 def common_words() -> frozenset[str]:
-    """The words that authors of any kind of text commonly use; all of them write English."""
+    """Return the words commonly used by the authors of any kind of text, all of whom write English."""
     return frozenset().union(*(shipped(kind).words for kind in (ANY, COMMIT, MESSAGE)))

@@ -1,5 +1,5 @@
-"""The change that strikes a statement from a text, or puts one in: whole sentences and clauses with their marks, where
-they belong."""
+"""Small repairs of a draft: delete a statement, or insert one that is missing, in whole sentences and clauses with
+their punctuation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHORT = re.compile(r"(?<!\S)([^\W\d_A-Z]{1,4}[ \t]+)\Z")  # before a fact: its p
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """Put ``by`` in the place of text[start:end]."""
+    """A replacement of text[start:end] by ``by``."""
 
     start: int
     end: int
@@ -34,7 +34,7 @@ class Repair:
 
 
 def struck(text: str, start: int, end: int, body: int) -> Repair:
-    """Strike what text[start:end] states. The text's sign-off begins at ``body``; of that only these words go."""
+    """Return the repair that deletes what text[start:end] states; in the sign-off, from ``body``, only these words."""
     text = text.replace("\r\n", " \n")  # places stay
     if start >= body:
         return _cut(text, start, end + len(text[end:]) - len(text[end:].lstrip(",.!;")))
@@ -51,8 +51,8 @@ def struck(text: str, start: int, end: int, body: int) -> Repair:
 
 
 def put_in(text: str, words: str, request: str, body: int) -> Repair:
-    """Put in words of the request: at the end of the sentence that shares most rare words with the request's sentence
-    that has them, else as a sentence of their own before the sign-off, which begins at ``body``."""
+    """Return the repair that inserts words of the request: at the end of the sentence that shares most rare words with
+    theirs in the request, else as a sentence of their own before the sign-off, which begins at ``body``."""
     text, asked, at = text.replace("\r\n", " \n"), Writing(request), request.find(words)
     before, behind = _around(request, at, words) if at >= 0 else ("", "")
     said = before + words + behind
@@ -162,8 +162,8 @@ def _cut(text: str, start: int, end: int) -> Repair:
 
 
 def shared_spans(text: str, others: Sequence[str], but: str) -> list[tuple[int, int, int]]:
-    """The places in a text of three or more words in a row that one of the others has, too, with that one's number;
-    those that ``but`` has do not count."""
+    """Find spans of three or more words in a row that one of ``others`` has, too; return start, end and the index of
+    that text. Words that ``but`` has, too, do not count."""
     asked, *held = ({run for run, _ in _runs(other)} for other in (but, *others))
     found: list[tuple[int, int, int]] = []
     for run, (start, end) in _runs(text):

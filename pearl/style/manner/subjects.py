@@ -1,5 +1,5 @@
 """The form of a person's commit messages, by rule: the subject's prefix, first letter and last mark, and whether a body
-follows. What a model wrote is brought into it."""
+follows. A model's message is changed to this form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PART_OF_PATH = regex.compile(r"[^\s/\",]+")
 
 @dataclass(frozen=True, slots=True)
 class MessageForm:
-    """The habits of a person's messages; None where they do it one way and the other."""
+    """A person's habits in commit messages; a field is None where they do it both ways."""
 
     areas: Mapping[str, int]  # the prefixes, with the number of messages that have them
     verbs: frozenset[str]  # first words, case-folded
@@ -35,7 +35,7 @@ class MessageForm:
 
     @classmethod
     def of(cls, messages: Sequence[str]) -> MessageForm:
-        """Read the form of the latest messages; of fewer than LEAST there is none."""
+        """Learn the form from the latest messages; of fewer than LEAST no habits are learned."""
         latest = [message.strip() for message in messages[-LATEST:]]
         subjects = [message.partition("\n")[0].rstrip() for message in latest]
         prefixes = [PREFIX.match(subject) for subject in subjects]
@@ -51,8 +51,8 @@ class MessageForm:
         )
 
     def mended(self, message: str, request: str) -> str:
-        """Return the message in this form. The first line of the request has the changed paths, by which the area's
-        prefix is known."""
+        """Change a message to this form. The request's first line names the changed paths, which tell the area's
+        prefix."""
         subject, _, body = message.strip().partition("\n")
         if not subject:
             return ""

@@ -1,6 +1,6 @@
-"""Tells of prose that an assistant wrote: what belongs to a conversation with one, and words that people use far less.
+"""Signs ("tells") that an assistant wrote a text: phrases of a conversation with one, and words that people seldom use.
 
-The figures were chosen on half of the people of three kinds of text from before there were assistants, so that none of
+The limits were chosen on half of the people of three kinds of text from before there were assistants, so that none of
 their texts has too many (docs/experiments.md).
 """
 
@@ -27,7 +27,7 @@ BROKEN = re.compile(r"(?<=\S)[ \t]*\n(?=[^\W\d_A-Z])")  # a line within a senten
 
 @dataclass(frozen=True, slots=True)
 class Tells:
-    """The tells of one text, or of several together."""
+    """Counts of an assistant's tells in one text, or in several together."""
 
     words: int = 0
     count: int = 0  # in each text different ones
@@ -35,7 +35,7 @@ class Tells:
 
     @classmethod
     def of(cls, text: str) -> Tells:
-        """Count the tells of a text."""
+        """Count the tells in a text."""
         text = text[:LONGEST].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
         tells, answers, forms = _patterns()
         lines, text = text, BROKEN.sub(" ", text).lower()
@@ -48,7 +48,7 @@ class Tells:
         return Tells(self.words + other.words, self.count + other.count, of_conversation)
 
     def exceed(self, own: Tells) -> bool:
-        """True if a text has more of them than chance allows for the person whose older texts have ``own``."""
+        """True if a text has more tells than chance allows, for a person whose older texts have ``own``."""
         if self.of_conversation and not own.of_conversation:
             return True
         rate = max(USUAL, 100 * (own.count + USUAL / 100 * OWN_WORDS) / (own.words + OWN_WORDS))

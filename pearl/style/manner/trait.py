@@ -1,4 +1,4 @@
-"""A trait of a text, declared: what is counted, and per what."""
+"""The declaration of a trait of texts: what is counted, and relative to what."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXCERPT = 80  # characters of a text that show a trait
 
 @dataclass(frozen=True, slots=True)
 class TraitUnit:
-    """The base of a rate, such as words."""
+    """The unit of a trait's rate, such as per 100 words."""
 
     name: str
     base: Callable[[Writing], int]  # counts it in a text
@@ -25,13 +25,13 @@ class TraitUnit:
     share: bool = False  # found at most once in each unit
 
     def shown(self, value: float) -> str:
-        """The rate in plain words: '12% of texts', '1.3 per 100 words', '14.2 words per sentence'."""
+        """Describe a rate in words: '12% of texts', '1.3 per 100 words', '14.2 words per sentence'."""
         if self.share:
             return f"{_digits(100 * value)}% of {self.name}"
         return f"{_digits(value)} {self.name}"
 
     def ends(self, low: float, high: float) -> str:
-        """The ends of an interval: '0.8 to 1.7', '10 to 25%'."""
+        """Describe an interval by its ends: '0.8 to 1.7', '10 to 25%'."""
         if self.share:
             return f"{_digits(100 * low)} to {_digits(100 * high)}%"
         return f"{_digits(low)} to {_digits(high)}"
@@ -46,7 +46,7 @@ WORDS_PER_SENTENCE = TraitUnit("words per sentence", lambda writing: len(writing
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """Something that is found in a text and counted."""
+    """A trait of texts, such as dashes, that is found by rule and counted."""
 
     name: str
     label: str
@@ -64,18 +64,18 @@ class Trait:
         return re.sub(r"\w+\|(\w+)", r"\1", self.does)
 
     def counts(self, writing: Writing) -> tuple[int, int]:
-        """The number of times the trait is found, and the base of its rate."""
+        """Return how often the trait is found in a text, and the base of its rate."""
         return len(self.find(writing)), self.unit.base(writing)
 
     def excerpt(self, writing: Writing) -> str:
-        """The words around the trait's first span, or the text's beginning."""
+        """Return the words around the first place where the trait is found, else the text's beginning."""
         spots = self.find(writing)
         start, end = spots[0] if spots else (0, 0)
         return excerpt(writing.text, start, end)
 
 
 def excerpt(text: str, start: int, end: int) -> str:
-    """At most 80 characters around a span, on one line, with '…' where the text goes on."""
+    """Return at most 80 characters around a span, on one line, with '…' where the text goes on."""
     around = max(0, EXCERPT - (end - start))
     begin = max(0, start - around // 2) if len(text) > EXCERPT else 0
     stop = min(len(text), begin + EXCERPT)
@@ -86,13 +86,13 @@ def excerpt(text: str, start: int, end: int) -> str:
 
 
 def matches(pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> Find:
-    """Find every match of a pattern outside of web addresses."""
+    """Return a function that finds every match of a pattern outside of web addresses."""
     compiled = re.compile(pattern, flags)
     return lambda writing: [match.span() for match in compiled.finditer(writing.lettered)]
 
 
 def any_match(pattern: str, flags: re.RegexFlag = re.IGNORECASE, least: int = 1) -> Find:
-    """Find the first match of a pattern that the text has at least ``least`` times."""
+    """Return a function that finds a pattern's first match in texts with at least ``least`` matches."""
     every = matches(pattern, flags)
 
     def first(writing: Writing) -> Sequence[Spot]:
@@ -103,7 +103,7 @@ def any_match(pattern: str, flags: re.RegexFlag = re.IGNORECASE, least: int = 1)
 
 
 def any_of(words: frozenset[str]) -> Find:
-    """Find every word of a set."""
+    """Return a function that finds every word of a set."""
     return lambda writing: [
         spot for spot, word in zip(writing.words, writing.lower_words, strict=True) if word in words
     ]

@@ -1,5 +1,5 @@
-"""The traits that are counted by rule, of a text's form and of its words and marks. Tables, documentation and the voice
-card are made from these declarations."""
+"""The traits that are counted by rule: of a text's form, and of its words and marks. Tables, documentation and the
+voice card are generated from these declarations."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MIXED, LEAST_WORDS_OF_TEXT = 0.25, 8
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A usual rate, and the bounds beyond which a rate is unusual."""
+    """A trait's usual rate, and the range outside of which a person's rate is unusual."""
 
     usual: float
     low: float
@@ -32,7 +32,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class UsualRates:
-    """Usual rates of traits and words."""
+    """Usual rates of traits and words, to compare a person's with."""
 
     source: str  # whose rates they are, in words
     traits: Mapping[str, Bounds]
@@ -41,7 +41,7 @@ class UsualRates:
 
     @classmethod
     def of_authors(cls, reference: Reference) -> UsualRates:
-        """Rates outside the middle half of authors are unusual."""
+        """Take rates of many authors: a person's are unusual outside the middle half of authors."""
         words = {word: spread.mean * reference.word_total / 100 for word, spread in reference.words.items()}
         return cls(
             f"{reference.authors:,} authors",
@@ -52,14 +52,14 @@ class UsualRates:
 
     @classmethod
     def of_drafts(cls, drafts: Sequence[str]) -> UsualRates:
-        """Rates outside the 95% interval of the drafts' rate are unusual."""
+        """Take rates of a model's drafts: a person's are unusual outside the drafts' 95% interval."""
         intervals = zip(TRAITS, Counts.of(drafts).intervals(), strict=True)
         bounds = {trait.name: Bounds(rate.value, rate.low, rate.high) for trait, rate in intervals if rate is not None}
         return cls(f"{len(drafts):,} drafts of the model for the same requests", bounds, word_counts(drafts), None)
 
     def languages_apart(self, texts: Sequence[str]) -> Sequence[bool]:
-        """True for each text in a language of the authors; for all if fewer than a quarter are in another: commands and
-        lists have few common words in any language."""
+        """True for each text in the authors' language; for all texts if fewer than a quarter are in another, since
+        commands and lists have few common words in any language."""
         counts = [word_counts([text]) for text in texts]
         long = [of_text for of_text in counts if of_text.total() >= LEAST_WORDS_OF_TEXT]
         if sum(not self._known(of_text) for of_text in long) < MIXED * len(long) or not long:
@@ -73,11 +73,11 @@ class UsualRates:
         return sum(times for word, times in counts.items() if word in known) >= LEAST_KNOWN * sum(counts.values())
 
     def reads(self, counts: Mapping[str, int]) -> bool:
-        """True if the words may be of the authors' language; drafts are taken to be in the person's."""
+        """True if words with these counts may be in the authors' language; drafts are in the person's own."""
         return sum(counts.values()) < LEAST_WORDS or self._known(counts)
 
     def comparable(self, counts: Mapping[str, int]) -> dict[str, float]:
-        """The counts of words with those outside the vocabulary summed."""
+        """Return the counts of the words in the vocabulary, all other words summed as one."""
         if self.vocabulary is None:
             return dict(counts)
         inside = {word: float(times) for word, times in counts.items() if word in self.vocabulary}
@@ -90,7 +90,7 @@ LEAST_Z = 1.96
 
 @dataclass(frozen=True, slots=True)
 class WordUse:
-    """A word in the person's texts and in others'."""
+    """The use of a word in the person's texts and in others', and how unusual the difference is."""
 
     word: str
     count: int
@@ -102,13 +102,13 @@ class WordUse:
 
 
 def word_counts(texts: Iterable[str]) -> Counter[str]:
-    """The count of each word in the texts, lower-cased; runs with a digit are no words."""
+    """Count each word in the texts, lower-cased; words with a digit are left out."""
     return Counter(word for text in texts for word in Writing(text).lower_words if not any(map(str.isdigit, word)))
 
 
 def distinctive_words(person: Mapping[str, float], others: Mapping[str, float]) -> list[WordUse]:
-    """Every word of either set by falling z-score, so the person's most typical words first. Both sets together give
-    the prior's proportions; a word that neither has counts as half an occurrence in it."""
+    """Return every word of either set by falling z-score of its log odds, the person's most typical words first. Both
+    sets together make the prior; a word that neither has counts as half an occurrence in it."""
     known = Counter(person) + Counter(others)
     vocabulary = sorted({*person, *others})
     if len(vocabulary) < 2:  # a word that is alone has no odds

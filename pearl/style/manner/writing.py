@@ -1,6 +1,6 @@
-"""A text taken apart: its words, sentences, lines and paragraphs, each with its span.
+"""A text split into words, sentences, lines and paragraphs, each with its span.
 
-A text of a megabyte is taken apart while a transaction waits, so every part takes time that grows with its length only.
+A text of a megabyte is split while a transaction waits, so each part takes time linear in the text's length.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Writing:
 
     @cached_property
     def lettered(self) -> str:
-        """The prose with a letter in place of each combining mark: to ``re`` a vowel sign of Hindi ends the word."""
+        """Return the prose with a letter for each combining mark, since ``re`` ends a word at Hindi's vowel signs."""
         return self.prose if self.prose.isascii() else MARK.sub("x", self.prose)
 
     @cached_property
@@ -53,12 +53,12 @@ class Writing:
 
     @cached_property
     def lower_words(self) -> Sequence[str]:
-        """The words in small letters, composed (NFC), with straight apostrophes."""
+        """Return the words in small letters, composed (NFC), with straight apostrophes."""
         return [composed(self.prose[start:end].lower()).replace("’", "'") for start, end in self.words]
 
     @cached_property
     def sentences(self) -> Sequence[Spot]:
-        """Spans of text up to a mark that ends a sentence, each with at least one word; a list item stands alone."""
+        """Return spans up to a mark that ends a sentence, with at least one word each; a list item is a sentence."""
         spans, start = [], 0
         for end in END.finditer(self.prose):
             tail = max(start, end.end() - LONGEST_ABBREVIATION)
@@ -71,12 +71,12 @@ class Writing:
 
     @cached_property
     def lines(self) -> Sequence[Spot]:
-        """The lines that are not blank, without blanks around them."""
+        """Return the spans of lines that are not blank, without white space around them."""
         return [self._stripped(*line.span()) for line in LINE.finditer(self.text)]
 
     @cached_property
     def paragraphs(self) -> Sequence[Spot]:
-        """Runs of lines between empty ones."""
+        """Return the spans of runs of lines between empty lines."""
         return [self._stripped(*paragraph.span()) for paragraph in PARAGRAPH.finditer(self.text)]
 
     def _stripped(self, start: int, end: int) -> Spot:

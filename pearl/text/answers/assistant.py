@@ -1,4 +1,4 @@
-"""The model that answers as an assistant where the author's text should stand: found as the draft begins."""
+"""Detects, as a draft begins, that the model answers as an assistant instead of writing the author's text."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ BEGINNING = r"\s{0,3}(?:{greetings}\b[^\n,!.]{0,40}[,!.]\s{1,3})?{phrases}"
 
 
 class AssistantFilter:
-    """Fed a draft in any pieces, gives it unchanged, unless it begins as an assistant's answer does: then it has
-    ``found`` one and gives nothing. Only a beginning that may still be one is held back."""
+    """Passes on a draft that comes in pieces, unless it begins like an assistant's answer: then ``found`` is True and
+    nothing is passed on. Only a beginning that may still turn out to be one is held back."""
 
     def __init__(self) -> None:
         self._held: str | None = ""
@@ -31,13 +31,13 @@ class AssistantFilter:
         return self.finish()
 
     def finish(self) -> str:
-        """Return the part that was held back and belongs to the draft after all."""
+        """Return the part held back, if it belongs to the draft after all."""
         held, self._held = self._held or "", None
         return "" if self.found else held
 
 
 def answers_as_assistant(text: str) -> bool:
-    """True where a whole draft begins as an assistant's answer."""
+    """True if a whole draft begins like an assistant's answer."""
     return _beginnings().match(text) is not None
 
 

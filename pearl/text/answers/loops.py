@@ -1,4 +1,4 @@
-"""Circles that a model runs in, taken out of a draft as it streams: sentences and clauses that say the same again."""
+"""Removes a model's loops from a draft as it streams: sentences and clauses that repeat earlier ones."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Words = list[str]
 
 
 class LoopFilter:
-    """Fed a draft in any pieces, gives it without the sentences that repeat the one before but for a list's number;
-    ``cut`` counts those. It has ``ended`` before the last of CIRCLE sentences in a row that are alike, and at the
-    last of MOST_CUT.
+    """Passes on a draft that comes in pieces without the sentences that repeat the one before, but for a list's number;
+    ``cut`` counts these. It has ``ended`` before the last of CIRCLE similar sentences in a row, or at the last of
+    MOST_CUT left out.
 
     A sentence is held back only as long as it may be left out.
     """
@@ -59,7 +59,7 @@ class LoopFilter:
         return certain + self._give()
 
     def finish(self) -> str:
-        """Return the part that was held back and is no repetition, not even one that was broken off."""
+        """Return the part held back, unless it is a repetition, even one that was broken off."""
         if self.ended or not self._may_go():
             return "" if self.ended else self._give()
         words = _words(self._sentence)
@@ -125,6 +125,6 @@ def _alike(words: Words, other: Words) -> bool:
 
 
 def without_loops(text: str) -> str:
-    """A whole draft as the filter gives it, without blanks around it."""
+    """Return a whole draft without loops and without white space around it."""
     loops = LoopFilter()
     return (loops.feed(text) + loops.finish()).strip()

@@ -1,5 +1,5 @@
-"""The draft in an answer: what stands between the marks that the prompt asks for, or what is left of an answer without
-them when a model's own words around the text are taken away. The same whether the answer comes whole or in pieces."""
+"""The draft in an answer: the text between the marks that the prompt asks for, or, without them, the answer less the
+model's own words around the text. The result is the same whether the answer comes whole or in pieces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAYBE_CHATTER = PHRASES.compile(r"[*_(> \t]*{chatter_begins}")
 
 
 class MarkFilter:
-    """Fed an answer in any pieces, gives in all what :func:`unfenced` makes of the whole.
+    """Takes an answer in pieces and gives the draft in it, in all what :func:`unfenced` makes of the whole.
 
     Text is held back only while it may still be a mark, a model's own words, or blanks at the end.
     """
@@ -37,7 +37,7 @@ class MarkFilter:
 
     @property
     def leaked(self) -> bool:
-        """True when reasoning was given as text: its mark came only behind it."""
+        """True if reasoning was passed on as text, since only the mark at its end told that it was reasoning."""
         return self._reasoning.leaked
 
     def feed(self, text: str) -> str:
@@ -45,7 +45,7 @@ class MarkFilter:
         return self._take(self._reasoning.feed(text), final=False)
 
     def finish(self) -> str:
-        """Return the part that was held back and belongs to the draft after all."""
+        """Return the part held back, if it belongs to the draft after all."""
         return self._take(self._reasoning.finish(), final=True)
 
     def _take(self, text: str, *, final: bool) -> str:
@@ -65,7 +65,7 @@ class MarkFilter:
 
 
 def unfenced(answer: str) -> str:
-    """The draft in a whole answer; empty where there is none."""
+    """Return the draft in a whole answer; empty if there is none."""
     for hold in (False, True):
         marks = MarkFilter(hold_reasoning=hold)
         text = marks.feed(answer) + marks.finish()
@@ -75,12 +75,12 @@ def unfenced(answer: str) -> str:
 
 
 class Stage(Protocol):
-    """Takes something off a text that comes in pieces. Nothing comes after it ``ended``."""
+    """A step that removes something from a text in pieces. Once it has ``ended``, nothing more comes."""
 
     ended: bool
 
     def take(self, text: str, *, final: bool) -> str:
-        """Take one more piece; return the text that has become certain."""
+        """Take one more piece; return the text that is certain by now."""
         ...
 
 
@@ -97,8 +97,8 @@ def _stages(at: Beginning) -> tuple[Stage, ...]:
 
 
 class InnerMarks:
-    """Ends the text at a mark that closes it or begins something else; a mark in mid-sentence is left out, and in code
-    it is the code's own."""
+    """Ends the text at a mark that closes it or begins something else; a mark in mid-sentence is removed, and a mark in
+    code is left as it is."""
 
     def __init__(self, at: Beginning) -> None:
         ends = f"{ENDS.pattern}|{at.closing}" if at.closing else ENDS.pattern
@@ -133,8 +133,8 @@ class InnerMarks:
 
 
 class AnswerLines:
-    """Reads a text by lines. A line that may be a fence is held back until it is whole; any other is given as it comes,
-    its beginning to ``_line`` and the rest to ``_text``, which return what becomes of them."""
+    """Base of stages that read by lines. A line that may be a fence is held back until it is whole; of any other line
+    the beginning goes to ``_line`` and the rest to ``_text``, which return what becomes of them."""
 
     def __init__(self) -> None:
         self._held = Held()
@@ -170,8 +170,8 @@ class AnswerLines:
 
 
 class Fenced(AnswerLines):
-    """Ends the text at the line that closes the fence around it. A fence with a language opens another one inside; in
-    Markdown one without may, too: then the next such line closes that."""
+    """Ends the text at the line that closes the code fence around it. A fence with a language opens an inner block; in
+    Markdown one without a language may do so, too: then the next such line closes the inner block."""
 
     def __init__(self, fence: str, *, markdown: bool) -> None:
         super().__init__()
@@ -208,8 +208,8 @@ class Fenced(AnswerLines):
 
 
 class LoneFence(AnswerLines):
-    """Leaves out a fence of backticks at the end that opens a block of code with nothing in it: a model closes one that
-    it did not open. A fence that closes a block stays."""
+    """Removes a fence of backticks at the end that opens an empty code block: models close a fence that they did not
+    open. A fence that closes a block stays."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -239,7 +239,7 @@ class LoneFence(AnswerLines):
 
 
 class PerhapsFenced:
-    """A text that begins with a fence, kept to its end, which shows whether the fence is around it."""
+    """Keeps a text that begins with a fence to its end, which shows whether the fence is around the whole text."""
 
     def __init__(self) -> None:
         self._held: list[str] = []
@@ -257,7 +257,7 @@ class PerhapsFenced:
 
 
 class ClosingWords:
-    """Leaves out the last paragraphs where they are addressed to the person who asked, not to the text's reader."""
+    """Removes last paragraphs that are addressed to the person who asked, not to the text's reader."""
 
     def __init__(self) -> None:
         self._held = Held()
@@ -287,7 +287,7 @@ class ClosingWords:
 
 
 class Stripped:
-    """Leaves out the blanks around a text."""
+    """Removes white space around a text."""
 
     def __init__(self) -> None:
         self._blanks: list[str] = []

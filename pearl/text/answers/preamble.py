@@ -1,4 +1,4 @@
-"""The draft's beginning in an answer: behind the opening mark, or behind what the model says of the text before it."""
+"""Finds where the draft begins in an answer: after the opening mark, or after the model's words about the text."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ BREAK = re.compile(r"\n[ \t]*\n\s*")
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The start of the text, and the marks that may end it.
+    """The place where the text starts, and the marks that may end it.
 
     ``closing`` closes a mark that the prompt did not ask for. ``fence`` is a fence around the text; ``undecided``: only
-    its end shows whether the fence at the start is around the text. ``talked``: the model spoke of the text before it.
+    its end shows whether the fence at the start is around the text. ``talked``: the model wrote about the text first.
     """
 
     start: int = 0
@@ -154,7 +154,7 @@ def _longest_lead(rest: str) -> int:
 
 
 def could_be_mark(text: str) -> bool:
-    """True for what may become a mark when more comes."""
+    """True for a text that may become a mark when more of it comes."""
     low = text.lower()
     if any(mark.startswith(low) for mark in MARKS):
         return True
@@ -165,6 +165,6 @@ def could_be_mark(text: str) -> bool:
 
 
 def unfinished_mark(text: str) -> int:
-    """Length of an end that may still become a mark."""
+    """Return the length of a text's end that may still become a mark."""
     place = text.rfind("<", max(0, len(text) - LONGEST_MARK))
     return len(text) - place if place >= 0 and could_be_mark(text[place:]) else 0

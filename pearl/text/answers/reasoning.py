@@ -1,4 +1,4 @@
-"""Reasoning before an answer, in the forms that the popular models give it, taken out as it streams."""
+"""Removes reasoning before an answer as it streams, in the forms that popular models use."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ LINE_OF_MARKS = re.compile(r"[ \t]*(?:</?\w+>[ \t]*)*\Z")
 
 
 class ReasoningFilter:
-    """Fed an answer in any pieces, gives what is not reasoning.
+    """Takes an answer in pieces and gives what is not reasoning.
 
-    Marks count at the beginning of a line and outside of blocks of code: elsewhere a text speaks of them. An answer
-    that begins as reasoning does is held back until a closing mark comes, or the end. ``leaked``: a closing mark came
-    although no reasoning was seen to begin, so that the text given before it was reasoning; with ``hold`` nothing is
-    given before such a mark.
+    Marks count at the beginning of a line and outside of code blocks: elsewhere a text only mentions them. An answer
+    that begins like reasoning is held back until a closing mark or the end. ``leaked``: a closing mark came although no
+    reasoning was seen to begin, so that the text given before it was reasoning; with ``hold`` nothing is given before
+    such a mark.
     """
 
     def __init__(self, *, hold: bool = False) -> None:
@@ -64,7 +64,7 @@ class ReasoningFilter:
         return self._take(final=False) if self._waiting.add(text) else ""
 
     def finish(self) -> str:
-        """Return held-back text that is no reasoning; of reasoning without an end, the part behind its last mark."""
+        """Return held-back text that is no reasoning; of reasoning without an end, the part after its last mark."""
         text = self._take(final=True)
         if not self._depth:
             return text
@@ -154,7 +154,7 @@ class ReasoningFilter:
 
 
 def without_reasoning(answer: str) -> str:
-    """A whole answer without what was thought aloud."""
+    """Return a whole answer without the reasoning in it."""
     for hold in (False, True):
         reasoning = ReasoningFilter(hold=hold)
         text = reasoning.feed(answer) + reasoning.finish()
@@ -184,8 +184,8 @@ PART = 16  # a longer text is looked at again when it has grown by one part in s
 
 
 class Held:
-    """Text in pieces. To look at all of it for each piece would take quadratic time; looked at when it has grown by a
-    part, it takes linear time, and nothing is held back for much longer."""
+    """Text collected from pieces. Examining all of it at each piece would take quadratic time; examined only when it
+    has grown by a certain part, it takes linear time, and nothing is held back for much longer."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -193,19 +193,19 @@ class Held:
         self._looked_at = 0
 
     def add(self, text: str) -> bool:
-        """Take a piece; True when it is time to look."""
+        """Add a piece; return True when the text is to be examined."""
         self._pieces.append(text)
         self._length += len(text)
         return self._length <= SHORT or PART * (self._length - self._looked_at) >= self._looked_at
 
     def text(self) -> str:
-        """All of it."""
+        """Return all the text held, and note that it was examined."""
         self._pieces = ["".join(self._pieces)]
         self._looked_at = self._length
         return self._pieces[0]
 
     def keep(self, text: str) -> None:
-        """Hold this in place of what was held."""
+        """Replace the text held by this."""
         self._pieces, self._length, self._looked_at = [text], len(text), len(text)
 
 
@@ -215,8 +215,8 @@ LONGEST = 1000  # characters of a line that are kept: it is looked at wherever a
 
 @dataclass(frozen=True, slots=True)
 class CodePosition:
-    """A place in a text. ``line``: the beginning of its line, LONGEST characters, and one more where it is longer;
-    ``quoted``: a backtick is open in the line; ``in_block``: a block of code is open."""
+    """A position in a text. ``line``: the first LONGEST characters of its line, and one more where it is longer;
+    ``quoted``: a backtick is open in the line; ``in_block``: a code block is open."""
 
     line: str = ""
     quoted: bool = False
@@ -224,13 +224,13 @@ class CodePosition:
 
 
 class CodeLines:
-    """Follows a text."""
+    """Follows a text in pieces to tell whether the position after it is in code."""
 
     def __init__(self) -> None:
         self._place = CodePosition()
 
     def after(self, text: str) -> CodePosition:
-        """The place behind more text, which is not taken yet."""
+        """Return the position after more text, without adding that text."""
         now = self._place
         head, newline, rest = text.partition("\n")
         line = (now.line + head[: LONGEST + 1])[: LONGEST + 1]

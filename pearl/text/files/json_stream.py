@@ -26,10 +26,10 @@ LENIENT = json.JSONDecoder(strict=False, parse_int=_whole_number)
 
 
 class JsonStream:
-    """A file in UTF-8 from which one value is taken after another. Raises InputError where it stops being JSON.
+    """Reads values one by one from a JSON file in UTF-8. Raises InputError where it stops being JSON.
 
     By default bytes that are not UTF-8 become halves of surrogate pairs, so that the text they are in can be refused
-    and the others kept.
+    and other texts kept.
     """
 
     def __init__(self, stream: IO[bytes], errors: str = "surrogateescape", decoder: json.JSONDecoder = LENIENT) -> None:
@@ -55,9 +55,9 @@ class JsonStream:
     def members(
         self, streamed: Collection[str] | None = None, within: frozenset[str] = frozenset()
     ) -> Iterator[tuple[str, Any]]:
-        """Yield the name and the value of each member of the file's object; of an array that is in ``streamed``, by
-        default of any array, those of each element. Members named in ``within`` are objects, or arrays of objects, of
-        which the members are yielded in the same way."""
+        """Yield name and value of each member of the file's object. Of a member in ``streamed`` (by default any) that
+        is an array, yield each element, with the member's name. Members in ``within`` are objects, or arrays of
+        objects, whose own members are yielded in the same way."""
         for name in self._names():
             if name in within:
                 inner = within - {name}  # so that no file nests them deeper than there are names
@@ -161,7 +161,7 @@ class JsonStream:
 
 
 def as_object(value: Any) -> dict[str, Any]:
-    """The value itself. Raises InputError if it is not a JSON object."""
+    """Return the value. Raises InputError if it is not a JSON object."""
     if not isinstance(value, dict):
         raise InputError(f"must be a JSON object, not {json_type(value)}", code="wrong_type")
     return value

@@ -1,5 +1,5 @@
-"""Files that are written whole or not at all, and files and folders that only their owner may read: histories, keys,
-drafts."""
+"""Files that are written whole or not at all, and private files and folders, which only their owner may read:
+histories, keys, drafts."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # of an OSError: a disk, a 
 
 @contextmanager
 def replaced_file(path: Path, *, private: bool = False) -> Iterator[Path]:
-    """Yield a name to write to; its file replaces ``path`` if all went well, else that stays as it was.
+    """Yield a temporary path to write to; that file replaces ``path`` if all goes well, else ``path`` stays as it was.
 
-    Only the owner may read a ``private`` file; else the permissions of the replaced one stay. A file that is not
-    :func:`replaceable` is written to itself.
+    Only the owner may read a ``private`` file; else the permissions of the replaced one stay. A path that is not
+    :func:`replaceable` is written to directly.
     """
     target = path.resolve()  # the file behind a link, which stays
     if not replaceable(path):
@@ -43,16 +43,16 @@ def replaced_file(path: Path, *, private: bool = False) -> Iterator[Path]:
 
 
 def replaceable(path: Path) -> bool:
-    """False for a pipe or device, and for a file in a folder where no other can be made."""
+    """False for a pipe or device, and for a file in a folder in which no other file can be made."""
     # a pipe's name in /dev/fd resolves to one that does not exist
     return (path.is_file() or not path.exists()) and os.access(path.resolve().parent, os.W_OK)
 
 
 @contextmanager
 def opened(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
-    """Like :func:`replaced_file`, open for bytes; gzipped for a name that ends in ``.gz``.
+    """Like :func:`replaced_file`, opened for bytes; gzipped for a name that ends in ``.gz``.
 
-    Equal content gives an equal file whenever it is written, since later steps know it by its digest.
+    Equal content gives an equal file whenever it is written, since later steps identify it by its digest.
     """
     with replaced_file(path, private=private) as partial, partial.open("wb") as raw:
         if path.suffix != ".gz":
@@ -81,8 +81,8 @@ OWN = (
 
 
 def private_folder(folder: Path) -> None:
-    """Make the folder, closed to others. One that exists is closed only if it is ours and holds nothing but PEARL's
-    files, which are private in any case."""
+    """Make the folder, readable by the owner only. One that exists is made private only if it is ours and holds nothing
+    but PEARL's files, which are private in any case."""
     try:
         folder.mkdir(FOLDER_MODE, parents=True)
     except FileExistsError:
@@ -94,8 +94,8 @@ def private_folder(folder: Path) -> None:
 
 
 def private_file(path: Path) -> None:
-    """Make the file, empty and closed to others, or close one that is ours. If neither can be done, opening it
-    fails later.
+    """Make an empty file readable by the owner only, or make an existing one of ours private. If neither can be done,
+    opening it fails later.
 
     One that exists is never opened: closing it would drop the locks that SQLite holds on it in this process.
     """

@@ -1,4 +1,4 @@
-"""The history file: JSON Lines, optionally gzipped, one document of one user a line.
+"""The history file: JSON Lines, optionally gzipped; each line is one document of one user.
 
 ``{"user_id", "id", "timestamp", "text", "request"?, "voice"?, "recipient"?, "thread"?}``; ``timestamp`` is Unix seconds
 or RFC 3339.
@@ -39,16 +39,16 @@ MAX_LINE_BYTES = 16_000_000  # a document of a megabyte fits, however it is esca
 
 @dataclass(frozen=True, slots=True)
 class JsonLine:
-    """A line of a JSON Lines file."""
+    """A line of a JSON Lines file, parsed."""
 
     number: int  # from 1
     value: dict[str, Any] | InputError  # its object, or the error that says why there is none
 
 
 def read_json_lines(path: Path, advance: Callable[[int], None] = lambda read: None) -> Iterator[JsonLine]:
-    """Stream the objects of a JSON Lines file; blank lines are passed over.
+    """Yield the objects of a JSON Lines file; blank lines are skipped.
 
-    ``advance`` gets the number of bytes of the file (compressed ones, if it is) read since the last call.
+    ``advance`` is called with the number of bytes of the file (compressed ones, if it is) read since the last call.
     Raises InputError when the file cannot be read; what is wrong with one line is in its JsonLine.
     """
     with reading(path) as raw, decompressed(raw) as stream:
@@ -65,7 +65,7 @@ def read_json_lines(path: Path, advance: Callable[[int], None] = lambda read: No
 
 
 def json_lines(stream: IO[bytes]) -> Iterator[JsonLine]:
-    """Yield the objects of JSON Lines in UTF-8, where a byte order mark may stand before the first."""
+    """Yield the objects of JSON Lines in UTF-8; a byte order mark may precede the first."""
     for number, line in enumerate(_bounded(stream), start=1):
         if number == 1:
             line = line.removeprefix(BOM_UTF8)
@@ -75,7 +75,7 @@ def json_lines(stream: IO[bytes]) -> Iterator[JsonLine]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[io.BufferedReader]:
-    """Open the file; a pipe can be read once. Raises InputError when it cannot be read, also later while it is read or
+    """Open a file for reading; a pipe can be read once. Raises InputError when it cannot be opened, read or
     decompressed."""
     try:
         with open_watched(path) as raw:
@@ -88,7 +88,7 @@ def reading(path: Path) -> Iterator[io.BufferedReader]:
 def parse_lines(
     path: Path, parse: Callable[[dict[str, Any]], T], advance: Callable[[int], None] = lambda read: None
 ) -> Iterator[T]:
-    """Yield each object, parsed. Raises InputError that names file, line and field of the first bad one."""
+    """Yield each line's object, parsed by ``parse``. Raises InputError that names file, line and field at fault."""
     return parse_numbered_lines(path, lambda value, number: parse(value), advance)
 
 
@@ -104,7 +104,7 @@ def parse_numbered_lines(
 
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """Put the place in a file, and the field, before the message of an InputError."""
+    """Put the place in a file (``where``) and the field before the message of an InputError."""
     try:
         yield
     except InputError as error:
@@ -113,7 +113,7 @@ def located(where: str) -> Iterator[None]:
 
 
 def object_of(line: JsonLine) -> dict[str, Any]:
-    """The line's object. Raises the InputError that says why there is none."""
+    """Return the line's object. Raises the line's InputError if it has none."""
     if isinstance(line.value, InputError):
         raise line.value
     return line.value
@@ -140,13 +140,13 @@ class _Utf8(io.RawIOBase):
 
 
 def decompressed(raw: io.BufferedReader[Any]) -> IO[bytes]:
-    """The file itself, or what it holds if it is gzipped; in UTF-8 where it is UTF-16 by its byte order mark."""
+    """Return the file's content, gunzipped if it is gzipped, and as UTF-8 if a byte order mark says UTF-16."""
     stream: Any = gzip.GzipFile(fileobj=raw) if raw.peek(2).startswith(GZIP_MAGIC) else raw
     return io.BufferedReader(_Utf8(stream)) if stream.peek(2).startswith(UTF_16) else stream
 
 
 def check_unpacked(path: Path, unpacked: int, packed: int, most: int = PACKED_AT_MOST) -> None:
-    """Raise InputError if a file is a decompression bomb: far more bytes come out of it than were read."""
+    """Check for a decompression bomb. Raises InputError if far more bytes come out of a file than were read."""
     if unpacked > max(TRAP_BYTES, most * packed):
         raise InputError(f"{path}: unpacks to more than {most} times its packed size.", code="too_large")
 
@@ -175,7 +175,7 @@ def _parse(line: bytes) -> dict[str, Any] | InputError:
 
 
 def field_not_finite(line: bytes) -> str | None:
-    """The field at fault where it is only that other programs write NaN and infinity, which JSON does not have."""
+    """Return the field that is NaN or infinite, which JSON forbids, if that is all that is wrong with a line."""
     try:
         return next(_fields_not_finite(json.loads(line)), None)
     except (ValueError, RecursionError):
@@ -217,10 +217,10 @@ def parse_document(value: dict[str, Any], *, timestamp_required: bool = True, no
 def read_histories(
     path: Path, *, timestamp_required: bool = False, now: float | None = None
 ) -> dict[str, list[Document]]:
-    """Documents by user, in the file's order. Times after ``now``, by default the clock's, are an error.
+    """Read documents by user, in the file's order. Times after ``now``, by default the present, are an error.
 
-    A document that is there twice counts once. Raises InputError that names file, line and field of the first bad line,
-    as where a user has two texts by one id: scores are kept by ids.
+    Equal documents count once. Raises InputError that names file, line and field of the first bad line, also where a
+    user has two different documents with one id, since scores are kept by id.
     """
     histories: dict[str, list[Document]] = {}
     known: dict[tuple[str, str], Document] = {}
@@ -259,7 +259,7 @@ def document_fields(document: Document) -> dict[str, Any]:
 
 
 def format_line(user_id: str, document: Document) -> str:
-    """A line of a history file, without the line break."""
+    """Format a document as a line of a history file, without the line break."""
     fields: dict[str, Any] = {
         "user_id": user_id,
         "id": document.id,

@@ -1,5 +1,5 @@
 """The partition of a user's texts into targets and candidates (papers/pearl.txt, sections 4.1 and 5.1), and the split
-of users: train to fit, dev to choose by (early stopping, threshold, y0), test to measure once."""
+of users: train to fit on, dev to choose by (early stopping, threshold, y0), test to measure on once."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ WAYS = (LATEST, ROLLING)
 
 @dataclass(frozen=True, slots=True)
 class HistorySlice:
-    """A piece of every user's history, in shares of it."""
+    """A slice of every user's history, given by shares of its length."""
 
     first: float = 0.0  # targets lie from here on
     last: float = 1.0  # texts from here on are not looked at
 
     def places(self, documents: int) -> tuple[int, int]:
-        """The first index of a target, and the end of the documents."""
+        """Return the index of the first text that may be a target, and the index after the last text."""
         return round(self.first * documents), round(self.last * documents)
 
 
@@ -34,7 +34,7 @@ WHOLE = HistorySlice()
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A user's targets and the documents that may be their candidates, both oldest first."""
+    """A user's targets and the documents that may be candidates for them, both oldest first."""
 
     user_id: str
     documents: tuple[Document, ...]
@@ -43,7 +43,7 @@ class Partition:
     temporal: bool  # False if the documents have no times to order them by
 
     def requests(self) -> Iterator[tuple[Document, tuple[Document, ...]]]:
-        """Each target with its candidates."""
+        """Yield each target with its candidates."""
         for target, count in zip(self.targets, self.before, strict=True):
             yield target, self.documents[:count]
 
@@ -60,10 +60,10 @@ def partition(
 ) -> Partition | None:
     """Choose at most ``targets`` texts that answer a request and have ``least`` candidates.
 
-    ``latest``: the most recent texts are targets and everything before the first of them is a candidate, as section
-    4.1 trains. ``rolling``: targets are drawn from the later half, and a target's candidates are all texts before it,
-    as section 5.1 evaluates and as the service sees a history. The order is random if a text has no time. A text that
-    is on the target side is never a candidate, also under another id. None for a user without a target left.
+    ``latest``: the most recent texts are targets and everything before the first of them is a candidate, as in training
+    in section 4.1. ``rolling``: targets are drawn from the later half, and a target's candidates are all texts before
+    it, as in evaluation in section 5.1 and as the service sees a history. The order is random if a text has no time. A
+    target's text is never a candidate, also under another id. None for a user without a target left.
 
     ``rolling`` targets of a ``part`` are drawn from all of it, at most half of its texts; the others are candidates.
     """
@@ -94,7 +94,7 @@ def partition(
 
 
 def in_order(user_id: str, documents: Sequence[Document], seed: int) -> list[Document]:
-    """The documents oldest first; in random order where any has no time."""
+    """Return the documents oldest first; in random order if any has no time."""
     if all(document.timestamp is not None for document in documents):
         return sorted(documents, key=lambda document: document.timestamp or 0.0)
     ordered = list(documents)
@@ -122,7 +122,7 @@ SHARES = {TRAIN: 0.45, DEV: 0.15, TEST: 0.40}
 
 
 def split_of(user_id: str) -> str:
-    """A user's split, by a hash of the id alone, so that it does not change when other users come or go."""
+    """Return a user's split, from a hash of the id alone, so that it does not depend on the other users."""
     point = int.from_bytes(hashlib.sha256(f"split:{user_id}".encode()).digest()[:8]) / 2**64
     for name in SPLITS:
         point -= SHARES[name]
@@ -132,12 +132,12 @@ def split_of(user_id: str) -> str:
 
 
 def check_split(name: str | None) -> None:
-    """Raise InputError if ``name`` is no split; None stands for all of them."""
+    """Check the name of a split, None for all of them. Raises InputError if there is no such split."""
     if name is not None and name not in SPLITS:
         raise InputError(f"There is no split '{name}'; there are {', '.join(SPLITS)}.", param="split")
 
 
 def users_of(histories: Mapping[str, Sequence[Document]], split: str | None) -> dict[str, Sequence[Document]]:
-    """The histories of one split, all of them for None. Raises InputError for another name."""
+    """Return the histories of one split, or all for None. Raises InputError if there is no such split."""
     check_split(split)
     return {user: documents for user, documents in histories.items() if split in (None, split_of(user))}

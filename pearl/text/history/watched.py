@@ -1,5 +1,5 @@
-"""Files whose reading can be stopped. All that an import reads is opened here, so that no reader can forget to look:
-one that yields nothing for long reads all the while."""
+"""Reading of files that can be stopped. All that an import reads is opened here, so that no reader can forget the
+check, even one that reads for long and yields nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PIECE = 1 << 16  # bytes read at once, before each of which the stop is looked a
 
 @dataclass(slots=True)
 class ReadingWatch:
-    """The reading of one import."""
+    """Counts the bytes that one import reads, and can stop it."""
 
     check: Callable[[], None] = lambda: None  # raises an error to stop it
     read: int = 0  # bytes so far, as they lie on the disk
@@ -26,7 +26,7 @@ _watch: ContextVar[ReadingWatch | None] = ContextVar("watch", default=None)
 
 @contextmanager
 def watched(watch: ReadingWatch) -> Iterator[None]:
-    """ReadingWatch what this thread reads."""
+    """Make ``watch`` observe all that this thread reads within the block."""
     token = _watch.set(watch)
     try:
         yield
@@ -35,12 +35,12 @@ def watched(watch: ReadingWatch) -> Iterator[None]:
 
 
 def watching() -> ReadingWatch:
-    """The watch over this thread; a new one where there is none."""
+    """Return the watch of this thread; a new one if there is none."""
     return _watch.get() or ReadingWatch()
 
 
 def open_watched(path: Path) -> io.BufferedReader:
-    """Open a file for reading; the watch is looked at before each piece. Raises OSError."""
+    """Open a file for reading; the watch's ``check`` is called before each piece is read. Raises OSError."""
     return io.BufferedReader(_WatchedFile(path), PIECE)
 
 

@@ -1,4 +1,4 @@
-"""Prompt templates: data with named slots, a TOML file for each kind of text, and the frame they share."""
+"""Prompt templates: a TOML file with named slots for each kind of text, and the frame of messages they share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLOT = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The prompt's words for one kind of text."""
+    """The words of prompts for one kind of text."""
 
     name: str
     description: str
@@ -37,7 +37,7 @@ def template_names() -> tuple[str, ...]:
 
 @cache
 def load_template(name: str) -> Template:
-    """Load a template by its name. Raises InputError that lists the names."""
+    """Load a template by its name. Raises InputError, which lists the names."""
     if name not in template_names():
         raise InputError(f"There is no template '{name}'; there are {', '.join(template_names())}.", param="template")
     return Template(name=name, **_read(name))
@@ -45,18 +45,18 @@ def load_template(name: str) -> Template:
 
 @cache
 def change_template() -> Template:
-    """The template of a whole commit message. No voice has it: the documents shown must be whole messages, too."""
+    """Return the template of a whole commit message. No voice has it, as the documents shown must be whole messages."""
     return Template(name="change", **_read("_change"))
 
 
 @cache
 def frame() -> dict[str, str]:
-    """The messages around a template's words, by name."""
+    """Return the messages that frame a template's words, by name."""
     return {name: text.strip("\n") for name, text in _read("_frame").items()}
 
 
 def fill(text: str, /, **slots: str) -> str:
-    """Fill the slots in one pass, so that braces inside a value stay as they are. KeyError for one not given."""
+    """Fill the slots in one pass, so that braces inside a value stay as they are. Raises KeyError if one is missing."""
     return SLOT.sub(lambda match: slots[match[1]], text)
 
 
