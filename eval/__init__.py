@@ -1,1 +1,1 @@
-"""Metrics, calibration, judges, agreement, writing quality, forensics, reports."""
+"""Evaluation of retrievers, drafts and judges: metrics, calibration, agreement, quality, forensics, reports."""

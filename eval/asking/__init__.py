@@ -1,1 +1,1 @@
-"""Asking a judge: its model, the grammars of its replies, and what a reply says or fails to say."""
+"""Asking a judge model: the calls, the grammars of its replies, and the verdict or error parsed from a reply."""

@@ -1,4 +1,4 @@
-"""A model that judges and its kept replies, opened once for a run; what is missing is asked, the rest is read."""
+"""A session with a judge model and its store of kept replies: only questions without a kept reply are asked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pearl.settings import Settings, load_settings
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The way a run asks."""
+    """Settings for asking a judge: model, decoding, spending cap and the file of kept replies."""
 
     llm: str | None
     decoding: Decoding
@@ -37,7 +37,7 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class AskedRound:
-    """The questions and the outcome of asking them; ``replies`` iterates over the replies anew each time."""
+    """The outcome of asking a set of questions; each call of ``replies`` iterates over all replies from the start."""
 
     survey: Survey
     asked: AskingOutcome
@@ -47,13 +47,13 @@ class AskedRound:
         return {"questions": self.survey.questions, "kept_before": self.survey.kept} | self.asked.to_json()
 
     def left_of(self, terms: Terms) -> Terms:
-        """The same terms with what is left below the cap."""
+        """The terms with the spending cap lowered by the cost of this round."""
         return terms if terms.cap is None else replace(terms, cap=max(terms.cap - (self.asked.cost or 0.0), 0.0))
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeSession:
-    """Open it with :func:`bench`."""
+    """An open judge model with its store of kept replies; :func:`bench` opens one."""
 
     terms: Terms
     model: AskedModel
@@ -66,16 +66,16 @@ class JudgeSession:
         return {"estimate": survey(self.model, questions, self.store).to_json(self.terms.prices)}
 
     def kept(self, questions: Iterable[Question]) -> Iterator[Reply | Failed]:
-        """The kept reply of each question, without a call."""
+        """Yield the kept reply of each question, or a failure where none is kept, without calling the model."""
         return replies(self.model, questions, self.store, AskingOutcome())
 
     def after(self, before: AskedRound, decoding: Decoding | None) -> JudgeSession:
-        """The same model with what is left below the cap, and other decoding if there is one."""
+        """A session with the spending cap lowered by the cost of ``before``, and with ``decoding`` if given."""
         model = replace(self.model, decoding=decoding or self.model.decoding)
         return replace(self, terms=before.left_of(self.terms), model=model)
 
     def ask(self, label: str, questions: Iterable[Question]) -> AskedRound:
-        """Ask every question without a kept reply."""
+        """Ask every question that has no kept reply; the outcome gives the replies to all questions."""
         surveyed, asked = survey(self.model, questions, self.store), AskingOutcome()
         if surveyed.missing:
             with watched(self.console) as watch:
@@ -86,7 +86,7 @@ class JudgeSession:
 
 @contextmanager
 def bench(options: Asking, console: Console) -> Iterator[JudgeSession]:
-    """Raises InputError for settings and files that cannot be used."""
+    """Open a session with a judge model. Raises InputError for settings and files that cannot be used."""
     # a failed call is repeated by pearl.models.asking.patience, for all calls together
     settings = load_settings(llm=options.llm, llm_model=options.model, llm_max_retries=0, on_cluster=True)
     SpendingCap(settings.prices, options.max_cost)  # a cap without prices is an error before anything is loaded
@@ -105,7 +105,7 @@ def bench(options: Asking, console: Console) -> Iterator[JudgeSession]:
 
 
 def names_of(settings: Settings) -> tuple[str, str]:
-    """The model's name, and what its replies depend on: the model, and our rules if it is the embedded one."""
+    """The model's name and the identity its replies are kept under: for the embedded model, with PEARL's rules."""
     if not settings.uses_endpoint:
         return local_names(settings)
     if not settings.llm_model:

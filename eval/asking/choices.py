@@ -1,4 +1,4 @@
-"""Points that a paper leaves open, or has in two ways: named choices, and the presets that make all of them."""
+"""Named choices where a paper is open or contradictory, and presets, each of which fixes a value for every choice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HELP_WIDTH = 96  # characters of a line of help
 
 @dataclass(frozen=True, slots=True)
 class PaperChoice:
-    """``values``: what each of them does; ``why`` there is a choice."""
+    """A choice that a paper leaves open: ``values`` describes what each value does, ``why`` why there is a choice."""
 
     name: str
     values: Mapping[str, str]
@@ -26,7 +26,7 @@ class PaperChoice:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A value for every choice."""
+    """A named set of values, one for every choice."""
 
     name: str
     description: str
@@ -35,7 +35,7 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class Presets:
-    """The first preset is the default. Raises ValueError for a preset that leaves a choice open or unknown."""
+    """Choices and presets, the default first. Raises ValueError if a preset omits a choice or has an unknown value."""
 
     choices: tuple[PaperChoice, ...]
     presets: tuple[Preset, ...]
@@ -54,7 +54,7 @@ class Presets:
         return self.presets[0].name
 
     def chosen(self, preset_name: str, overrides: Iterable[str] | None = ()) -> dict[str, str]:
-        """The values of a preset with those given as NAME=VALUE instead. Raises InputError for unknown ones."""
+        """The preset's value of each choice, with NAME=VALUE overrides applied. Raises InputError for unknown ones."""
         presets = {preset.name: preset for preset in self.presets}
         values = presets[known("preset", preset_name, presets)].values
         choices = {choice.name: choice for choice in self.choices}
@@ -66,16 +66,16 @@ class Presets:
         return {**values, **given}
 
     def values_in(self, options: object) -> dict[str, str]:
-        """The value of every choice, as options with fields of these names have it."""
+        """The value of every choice, read from the field of ``options`` with the choice's name."""
         return {choice.name: getattr(options, choice.name) for choice in self.choices}
 
     def plus(self, choice: PaperChoice, value: str) -> Presets:
-        """These with one more choice, of which every preset takes the same value."""
+        """A copy with one more choice, for which every preset has the same value."""
         presets = (replace(preset, values={**preset.values, choice.name: value}) for preset in self.presets)
         return Presets((*self.choices, choice), tuple(presets))
 
     def help(self) -> str:
-        """The presets and choices for the end of a command's help, each paragraph to be shown as it is."""
+        """The help text on presets and choices for the end of a command's help, with its line breaks kept."""
         if not self.choices:
             return ""
         parts = [["Presets, the first by default:"]]
@@ -96,7 +96,7 @@ NO_CHOICES = Presets((), (Preset("default", "", {}),))
 
 @dataclass(frozen=True, slots=True)
 class NumberChoice:
-    """A number that --choose NAME=NUMBER gives, and what is allowed."""
+    """A numeric parameter that --choose NAME=NUMBER sets, with its allowed range."""
 
     name: str
     least: float
@@ -105,7 +105,7 @@ class NumberChoice:
     help: str
 
     def parsed(self, text: str) -> float:
-        """Read the number. Raises InputError."""
+        """Parse the number. Raises InputError for text that is no number in the allowed range."""
         try:
             number = int(text) if self.whole else float(text)
         except ValueError:
@@ -134,7 +134,7 @@ NUMBERS = (
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """The way in which replies are drawn, and the seed of all else."""
+    """Sampling parameters of the judge's replies, and the seed of samples and random orders."""
 
     temperature: float
     top_p: float = 1.0
@@ -142,7 +142,7 @@ class Drawing:
     seed: int = 0
 
     def plus(self, choose: Iterable[str] | None) -> tuple[Drawing, list[str]]:
-        """Return this with the numbers that NAME=NUMBER gives, and the choices that are others. Raises InputError."""
+        """Apply the NAME=NUMBER settings; return the result and the other settings. Raises InputError."""
         numbers = {number.name: number for number in NUMBERS}
         mine, others = list[str](), list[str]()
         for word in choose or ():
@@ -151,18 +151,18 @@ class Drawing:
         return replace(self, **given), others
 
     def at_most(self, max_tokens: int) -> Drawing:
-        """Return this with so many tokens in a reply at most, if none are given."""
+        """A copy with ``max_tokens`` as the limit of a reply, unless a limit is set already."""
         return replace(self, max_tokens=self.max_tokens or max_tokens)
 
     def words(self) -> list[str]:
-        """Return the numbers as --choose takes them."""
+        """The parameters as NAME=NUMBER settings for --choose."""
         values = {number.name: getattr(self, number.name) for number in NUMBERS}
         return [
             f"{name}={value:g}" for name, value in values.items() if value is not None and (name, value) != ("top_p", 1)
         ]
 
     def help(self) -> str:
-        """Return the help of the numbers."""
+        """The help text of the NAME=NUMBER parameters."""
         lines = ["\b", "--choose NAME=NUMBER. How replies are drawn:"]
         for number in NUMBERS:
             default = getattr(self, number.name)
@@ -172,6 +172,6 @@ class Drawing:
 
 
 def _fit(line: str) -> list[str]:
-    """The line, broken where it is too long for the help; what follows is indented further."""
+    """Wrap a line that is too long for the help; continuation lines are indented further."""
     indent = " " * (len(line) - len(line.lstrip()) + 4)
     return wrap(line, HELP_WIDTH - 2, subsequent_indent=indent)

@@ -1,4 +1,4 @@
-"""The files of judges: JSON Lines, optionally gzipped, an item, a record or a judgement a line."""
+"""Reading and writing the judges' files: JSON Lines, optionally gzipped, one item, record or judgement per line."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ ItemT = TypeVar("ItemT", bound=_Item)
 
 @dataclass(frozen=True, slots=True)
 class Lines(Generic[T]):
-    """The parsed lines, at least one; ``passed_over``: the number of lines with each unknown field."""
+    """The parsed lines, at least one; ``passed_over``: for each unknown field, the number of lines that have it."""
 
     parsed: tuple[T, ...]
     passed_over: Mapping[str, int]
 
 
 def read_lines(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], int], T], noun: str) -> Lines[T]:
-    """``fields`` are those that are known; ``parse`` makes a ``noun`` of a line's object and its number.
+    """Read a JSON Lines file. ``parse`` makes a ``noun`` of a line's object and number; ``fields`` are the known ones.
 
-    Raises InputError that names file, line and field of the first bad one, and for a file without any.
+    Raises InputError that names file, line and field of the first bad line, and for a file without lines.
     """
     passed_over: Counter[str] = Counter()
 
@@ -52,14 +52,14 @@ def read_lines(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], in
 
 
 def at_least_one(path: Path, parsed: Iterable[T], noun: str) -> tuple[T, ...]:
-    """All that was parsed of a file. Raises InputError for a file without any."""
+    """The parsed values of a file as a tuple. Raises InputError if there are none."""
     if every := tuple(parsed):
         return every
     raise InputError(f"{path}: there is no {noun} in it.", code="empty_file")
 
 
 def read_items(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], int], ItemT]) -> Lines[ItemT]:
-    """Read lines as :func:`read_lines` does; two items with one id are an error, too."""
+    """Read items as :func:`read_lines` does. Raises InputError also where two items have one id."""
     lines: dict[str, int] = {}
 
     def distinct(value: dict[str, Any], number: int) -> ItemT:
@@ -72,7 +72,7 @@ def read_items(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], in
 
 
 def check_fields(value: Mapping[str, Any], *names: str) -> None:
-    """Raises InputError that names the first that is not there, and those that are."""
+    """Raises InputError that names the first of ``names`` missing from ``value``, and the fields ``value`` has."""
     for name in names:
         if name not in value:
             fields = ", ".join(sorted(value)) or "no field"
@@ -80,7 +80,7 @@ def check_fields(value: Mapping[str, Any], *names: str) -> None:
 
 
 def check_once(lines: dict[K, int], key: K, number: int, what: str, *, param: str, code: str) -> None:
-    """Keep the number of the line that has a key. Raises InputError, 'WHAT on line N already.', if another has it."""
+    """Note the line on which a key stands. Raises InputError, 'WHAT on line N already.', if another has it."""
     before = lines.setdefault(key, number)
     if before != number:
         raise InputError(f"{what} on line {before} already.", param=param, code=code)
@@ -102,21 +102,21 @@ def optional_number(value: Mapping[str, Any], name: str) -> float | None:
 
 
 def check_object(value: Any, param: str | None = None) -> dict[str, Any]:
-    """The object itself. Raises InputError for anything else."""
+    """The value, if it is an object. Raises InputError otherwise."""
     if not isinstance(value, dict):
         raise InputError(f"must be an object, not {json_type(value)}.", param=param, code="wrong_type")
     return value
 
 
 def check_number(value: Any, param: str) -> float:
-    """The finite number. Raises InputError for anything else."""
+    """The value as a float, if it is a finite number. Raises InputError otherwise."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
         raise InputError(f"must be a number, not {json_type(value)}.", param=param, code="wrong_type")
     return float(value)
 
 
 def write_lines(path: Path, values: Iterable[Mapping[str, Any]], called: str) -> None:
-    """Write the file whole or not at all, gzipped for a name that ends in ``.gz``. Raises InputError, which calls it
-    ``called``, when it cannot."""
+    """Write ``values`` as JSON Lines, the file whole or not at all, gzipped for a name that ends in ``.gz``. Raises
+    InputError, which calls the file ``called``, when it cannot be written."""
     with writing(called), opened(path) as file:
         file.writelines(f"{json.dumps(value, ensure_ascii=False)}\n".encode() for value in values)

@@ -1,4 +1,4 @@
-"""A reply line by line: which lines are the judge's own, and which it repeats from the texts it was shown."""
+"""Splitting a reply into lines: which lines are the judge's own, and which repeat the texts that it was shown."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _FENCE = re.compile(r"(?:```|~~~)\s*\w*")
 
 
 def own_lines(text: str, is_label: Callable[[str], object]) -> list[str]:
-    """The lines of a reply without quotations, which leave a sign so that no line before them becomes the last. A
-    fence around a label alone is kept: prompts spell the answer so."""
+    """The lines of a reply with quotations and fenced blocks replaced by a placeholder, so that no line before them
+    becomes the last. A fence around a label alone is kept, as prompts show the answer in that form."""
     lines: list[str] = []
     inside: list[str] | None = None
     for line in (line.strip() for line in text.splitlines()):
@@ -39,7 +39,7 @@ def _of_fence(inside: list[str], is_label: Callable[[str], object]) -> list[str]
 
 
 def is_repeated(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
-    """True when one of the texts ``shown`` to the judge has this line beside the same neighbour."""
+    """True if a text ``shown`` to the judge has the line at ``place`` next to the same previous or next line."""
     near = [f"{lines[place - 1][-BEFORE:]}\n{lines[place]}"] if place else []
     near += [f"{lines[place]}\n{lines[place + 1][:BEFORE]}"] if place + 1 < len(lines) else []
     return any(folded(two_lines) in comparable(text) for two_lines in near for text in shown)
@@ -47,16 +47,16 @@ def is_repeated(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=8)  # the texts of one item, for each line of each of its replies
 def comparable(text: str) -> str:
-    """A text that was shown, as it stands in a cleaned reply that repeats it."""
+    """A text that was shown, normalised as replies are, so that a repetition of it in a reply is found."""
     return folded(plain(clean(text)))
 
 
 def quotes_half(line: str) -> bool:
-    """The quotation began, or ends, on another line."""
+    """True if the line has an unpaired quotation mark: its quotation began, or ends, on another line."""
     return line.count('"') % 2 == 1 or line.count("“") != line.count("”")
 
 
 @lru_cache(maxsize=4096)  # check after check asks for the same texts, and a file has a few thousand of them
 def folded(text: str | None) -> str:
-    """However it was broken into lines, and in small letters."""
+    """The text in lower case, with every run of whitespace as one blank; empty for None."""
     return " ".join((text or "").split()).casefold()

@@ -1,10 +1,10 @@
-"""Reading the answer of a reply: one of some labels ("POST ONE", "Yes"), or a number of a scale.
+"""Parsing the answer in a judge's reply: one of several labels ("POST ONE", "Yes"), or a number on a scale.
 
-The answer is announced ("My verdict is POST ONE.", a field of an object, a tag, a box), wherever that stands, or is the
-last line, or the first where that is allowed; nothing may take it back. Words of answers within sentences are what a
-justification is made of and say nothing. What a judge repeats from the texts it was shown is not its own, and a reply
-that can be read in two ways is invalid. So is a number that is none of the scale: 70 is no probability, 0.5% may be
-meant as 0.5 or as 0.005, 3/5 is of another scale than 1 to 10. 70% and 7/10 are probabilities.
+An answer is announced ("My verdict is POST ONE.", a field of a JSON object, a tag, a TeX box) anywhere in the reply, or
+is the last line, or the first where that is allowed; nothing below may retract it. Labels within other sentences are
+taken as part of the justification and ignored, as is text that repeats what the judge was shown. A reply that can be
+read in two ways is invalid. So is a number that is not on the scale: 70 is no probability, 0.5% may mean 0.5 or 0.005,
+3/5 is on another scale than 1 to 10. 70% and 7/10 are accepted as probabilities.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _BARE = re.compile(_OPENING)
 
 @dataclass(frozen=True, slots=True)
 class _Answer(Generic[VerdictT]):
-    """An answer and what follows it on its line; an announcement without one is not offered."""
+    """An answer on a line, and the rest of the line; Invalid if the line announces none of the answers offered."""
 
     verdict: VerdictT | Invalid
     rest: str = ""
@@ -90,8 +90,8 @@ class _Answer(Generic[VerdictT]):
 
 
 class Reader(ABC, Generic[VerdictT]):
-    """Subclasses say what an answer is. Raises ValueError, when it is declared, for a reader that does not read its own
-    answers as the prompt asks for them."""
+    """A parser of replies; subclasses define how answers are spelled. Raises ValueError on construction if it cannot
+    read back its own ``spellings``, alone or below a reason."""
 
     nouns: tuple[str, ...]  # that announce it, and name fields and tags
     leads: bool  # the first line may be the answer
@@ -104,11 +104,11 @@ class Reader(ABC, Generic[VerdictT]):
 
     @abstractmethod
     def at(self, line: str, place: int) -> tuple[VerdictT | Invalid, int] | None:
-        """The answer that stands there, and where it ends."""
+        """The answer that the line has at position ``place`` and where it ends; None if there is none."""
 
     @abstractmethod
     def doubted(self, last: _Answer[VerdictT], below: Sequence[str]) -> bool:
-        """True where the lines below, or the rest of its own, may mean another answer."""
+        """True if the lines below the answer, or the rest of its own line, may mean another answer."""
 
     def __post_init__(self) -> None:
         if not self.spellings:
@@ -119,7 +119,7 @@ class Reader(ABC, Generic[VerdictT]):
                     raise ValueError(f"The reader reads {other} where a reply says {spelling!r}, not {verdict}.")
 
     def read(self, reply: str, shown: Sequence[str] = ()) -> VerdictT | Invalid:
-        """The answer of a reply. ``shown`` are the texts that the judge had before it."""
+        """The answer in a reply, or why it is invalid. ``shown`` are the texts that the judge was shown."""
         text = answer(reply)
         if not text.strip():
             return Invalid(EMPTY)
@@ -144,7 +144,7 @@ class Reader(ABC, Generic[VerdictT]):
     def _agreed(
         self, answers: Mapping[int, _Answer[VerdictT]], announced: Sequence[int], place: int, below: Sequence[str]
     ) -> VerdictT | Invalid:
-        """The answer at ``place``, if no other is unlike it and nothing behind takes it back."""
+        """The answer at ``place``, or Invalid if another answer differs from it or text after it takes it back."""
         last = answers[place]
         others = {number: said.verdict for number, said in answers.items() if number != place}
         if self.once and others:
@@ -162,7 +162,7 @@ class Reader(ABC, Generic[VerdictT]):
         return last.verdict
 
     def _joined(self, lines: Sequence[str]) -> list[str]:
-        """Join each announcement that stands alone with the line below it, or leave it to the statement there."""
+        """Join each line that only announces an answer with the line below; a formal statement there replaces both."""
         joined: list[str] = []
         for line in lines:
             above = joined[-1] if joined else ""
@@ -178,7 +178,7 @@ class Reader(ABC, Generic[VerdictT]):
         return _announcement(self.nouns, self.announces)
 
     def _stated(self, line: str) -> _Answer[VerdictT] | None:
-        """None where a line is no answer at all."""
+        """Parse a line as an answer; None if it is no answer at all."""
         stated = line.startswith(STATED)
         line = line.removeprefix(STATED)
         announced = None if stated else self._announced.match(line[:LONGEST_LINE])
@@ -199,7 +199,7 @@ class Reader(ABC, Generic[VerdictT]):
 
 
 def _quoted(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
-    """Repeated beside its neighbour, or led in by a colon."""
+    """True if the line repeats a shown text, with the same neighbour or after a line that ends with a colon."""
     if lines[place].startswith(STATED):
         return False
     if is_repeated(lines, place, shown):
@@ -209,15 +209,15 @@ def _quoted(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
 
 
 def _announces(said: _Answer[VerdictT], lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
-    """True where a line announces its answer, and no text, or colon above it, may have it say so."""
+    """True if the line itself announces its answer: it is no part of a shown text, and no colon above leads to it."""
     led_in = place > 0 and lines[place - 1].endswith(":")
     return said.announced and not led_in and not any(folded(lines[place]) in comparable(text) for text in shown)
 
 
 @dataclass(frozen=True, slots=True)
 class Label(Generic[VerdictT]):
-    """``says`` is a regular expression of what counts as saying it, ``named`` of what names it in a sentence; without
-    a spelling it is what some judges say and none was asked to."""
+    """An answer's label: ``says`` is a regular expression of the label as an answer, ``named`` of its mention in a
+    sentence. One without a spelling (``spelled``) is not offered by the prompt, but some judges answer it."""
 
     spelled: str
     verdict: VerdictT | Invalid
@@ -232,7 +232,7 @@ def _words(pattern: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Labels(Reader[VerdictT]):
-    """Reader of one of some labels. ``doubts``: words below an answer that may turn from it."""
+    """Reader of an answer that is one of several labels. ``doubts`` matches words below it that may retract it."""
 
     labels: Sequence[Label[VerdictT]]
     nouns: tuple[str, ...] = NOUNS
@@ -250,7 +250,7 @@ class Labels(Reader[VerdictT]):
         }
 
     def spelled(self, score: float) -> str:
-        """The label of a score."""
+        """The spelling of the label that stands for a score."""
         return next(label.spelled for label in self.labels if label.verdict == Score(score))
 
     def at(self, line: str, place: int) -> tuple[VerdictT | Invalid, int] | None:
@@ -310,7 +310,7 @@ class Scale(Reader[Points]):
         return Score(value) if on_scale else Invalid(SCORE_OUT_OF_RANGE), number.end()
 
     def doubted(self, last: _Answer[Points], below: Sequence[str]) -> bool:
-        """Another number follows, on the same line or announced below."""
+        """True if another number follows, on the same line or announced below."""
         numbers = re.findall(_NUMBER, self._without_bounds(last.rest))
         numbers += [other["number"] for line in below for other in _ANOTHER.finditer(self._without_bounds(line))]
         return any(Score(float(number)) != last.verdict for number in numbers)

@@ -1,4 +1,4 @@
-"""The judge's own words in a reply: a verdict inside a text that it repeats must not become its verdict."""
+"""Telling a judge's own words in a reply from text that it quotes, so that no quoted verdict is taken for its own."""
 
 from __future__ import annotations
 
@@ -58,21 +58,21 @@ TAKEN_BACK = re.compile(
 
 
 def clean(reply: str) -> str:
-    """NFKC-normalised, without invisible characters."""
+    """The reply, NFKC-normalised and without invisible characters."""
     text = unicodedata.normalize("NFKC", reply)
     unseen = {char for char in set(text) - {"\n", "\t"} if unicodedata.category(char) in ("Cf", "Cc")}
     return text.translate(dict.fromkeys(map(ord, unseen)))
 
 
 def answer(reply: str) -> str:
-    """The cleaned reply without the reasoning that it begins with. Where no mark opens it, one that closes may be
-    repeated from a text that the judge was shown: then what stands above it may be the verdict."""
+    """The cleaned reply without a leading reasoning block. A closing mark without an opening one cuts nothing: it may
+    be repeated from a text that the judge was shown, and the text above it may be the verdict."""
     text = clean(reply)
     return plain(without_reasoning(text) if text.lstrip().lower().startswith(OPENING_MARKS) else text)
 
 
 def plain(text: str) -> str:
-    """The text without what TeX and Markdown's escapes put around words."""
+    """The text without TeX commands and math signs around words, and without Markdown's escapes."""
     if "\\" in text or "$" in text:
         for _ in range(2):  # a command within another
             text = _TEX_WORDS.sub(r"\1", text)
@@ -81,7 +81,7 @@ def plain(text: str) -> str:
 
 
 def own_words(text: str) -> str:
-    """The reply without quoted lines, quotations and code, unless they hold marks alone, as prompts show."""
+    """The reply without quoted lines, and without quotations and code that hold more than ``[[...]]`` marks."""
     parts = FENCE_LINE.split(text)  # text, fence, inside, fence, text, ...
     if len(parts) > 1:
         outside = [part for place, part in enumerate(parts[0::2]) if place % 2 == 0 or _ONLY_MARKS.fullmatch(part)]
@@ -92,14 +92,14 @@ def own_words(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """``[[content]]``, and where it ends in the text."""
+    """A mark ``[[content]]`` in a reply, and the position in the text where it ends."""
 
     content: str
     end: int
 
 
 def marks(text: str, shown: Sequence[str] = ()) -> Iterator[Mark]:
-    """The marks that are neither denied ("not [[A]]") nor repeated from the texts ``shown`` to the judge."""
+    """The ``[[...]]`` marks that are neither denied ("not [[A]]") nor repeated from texts ``shown`` to the judge."""
     known = [_folded(text_shown) for text_shown in shown]
     for mark in _MARK.finditer(text):
         before = text[max(mark.start() - 3 * CONTEXT, 0) : mark.start()]
@@ -110,13 +110,13 @@ def marks(text: str, shown: Sequence[str] = ()) -> Iterator[Mark]:
 
 
 def _folded(text: str) -> str:
-    """However it was broken into lines."""
+    """The text in lower case, with every run of whitespace as one blank."""
     return re.sub(r"\s+", " ", text).casefold()
 
 
 @dataclass(frozen=True, slots=True)
 class JsonObject:
-    """A JSON object of a reply, and where it begins and ends."""
+    """A JSON object in a reply, and the positions where it begins and ends."""
 
     value: dict[str, Any]
     start: int
@@ -124,8 +124,8 @@ class JsonObject:
 
 
 def json_objects(text: str) -> Iterator[JsonObject]:
-    """The outermost objects of a reply, but those that cannot be read or name a field twice. Line breaks within
-    strings, Python's spelling and a comma behind the last field are passed over."""
+    """Yield the outermost JSON objects of a reply, except those that cannot be parsed or name a field twice. Line
+    breaks within strings, Python's literals and quotation marks, and trailing commas are accepted."""
     place = 0
     for _ in range(MOST_OBJECTS):
         if (begins := _BEGINS.search(text, place)) is None:
@@ -143,7 +143,7 @@ def json_objects(text: str) -> Iterator[JsonObject]:
 
 
 def closing_brace(text: str, start: int) -> int:
-    """The place behind the brace that closes this one; the end of a reply that ends before it."""
+    """The position behind the brace that closes the one at ``start``; the end of the text if none does."""
     depth = 0
     for brace in re.finditer(r"[{}]", text[start:]):
         depth += 1 if brace[0] == "{" else -1
@@ -153,7 +153,7 @@ def closing_brace(text: str, start: int) -> int:
 
 
 def _as_json(text: str) -> str:
-    """The text with strings and words of Python's as JSON has them and blanks for last commas, at equal length."""
+    """The text with Python's strings and literals as JSON, and trailing commas as blanks, at unchanged length."""
 
     def spelled(match: re.Match[str]) -> str:
         if match["other"]:

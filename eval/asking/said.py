@@ -1,7 +1,7 @@
-"""Formal statements of a reply: a field of a JSON object, a tag named as what was asked for, a box of TeX.
+"""Formal statements of an answer in a reply: a field of a JSON object, a tag named like such a field, a TeX box.
 
-Each counts wherever it stands. What a text is said to hold ("the post says {...}"), what a text that was shown does
-hold, and what is denied is no statement of the judge's.
+A statement counts anywhere in the reply, unless the judge ascribes it to a text ("the post says {...}"), repeats it
+from a text that it was shown, or denies it.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ Found = tuple[int, int, Sequence[Said]]  # where it begins and ends
 
 
 def field_name(name: str) -> str:
-    """The name of a field as ``fields`` spell it: "finalVerdict" and "My final verdict" are "verdict"."""
+    """A field's name, normalised as ``fields`` spell it: "finalVerdict" and "My final verdict" become "verdict"."""
     words = re.split(r"[\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()).casefold())
     return "_".join(word for word in words if word not in ("my", "the", "final", "overall"))
 
 
 def statements(text: str, fields: Collection[str], shown: Sequence[str]) -> tuple[str, list[Said]]:
-    """The reply with each of the judge's statements on a line of its own, after the mark STATED; and the statements."""
+    """The reply with each statement on its own line, after the mark STATED; and the statements' names and values."""
     every: list[Said] = []
     names = {field_name(name) for name in fields}
     for find in (_tags, _objects, _boxes):  # what an object's strings hold goes with the object
@@ -74,8 +74,8 @@ def _is_own(text: str, start: int, stop: int, shown: Sequence[str]) -> bool:
 
 
 def _around(text: str, start: int, stop: int) -> tuple[str, str]:
-    """The words that lead to a place in its clause, also from a line above that ends with a colon, and the words
-    behind it on its line."""
+    """The words before a place in its clause, or in a line above that ends with a colon, and the words after it on its
+    line."""
     lead = text[max(start - NEAR, 0) : start]
     if not lead.rpartition("\n")[2].strip(_BESIDE):
         above = FENCE_LINE.sub("", lead).rstrip(f"{_BESIDE}\n")
@@ -108,7 +108,7 @@ def _boxes(text: str, names: Collection[str]) -> Iterator[Found]:
 
 
 def unboxed(text: str) -> str:
-    """The text without the boxes and the spaces of TeX."""
+    """The text with TeX boxes replaced by their contents and TeX spaces by blanks."""
     return _SPACE.sub(" ", _BOX.sub(lambda box: box[1] or box[2], text)).strip()
 
 
@@ -121,8 +121,8 @@ def _spelled(value: object) -> str:
 
 
 def reasons(reply: str, names: Collection[str]) -> str:
-    """The reply without its verdict: its lines but those that only announce or hold one, and of its objects the strings
-    of other fields than these ``names``."""
+    """The reply without its verdict: lines that only announce or hold a verdict are left out, and of each JSON object
+    only the strings of fields other than ``names`` are kept."""
     for found in reversed(list(json_objects(reply))):
         values = [value for name, value in found.value.items() if field_name(name) not in names]
         strings = "\n".join(value for value in values if isinstance(value, str))

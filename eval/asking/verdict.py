@@ -21,7 +21,7 @@ from pearl.models.asking.patience import Failed as Failed
 
 
 class Answer(Enum):
-    """The possible answers; no strings, so that none equals a letter of some reply."""
+    """The possible answers; not a string enumeration, so that none equals a letter of some reply."""
 
     A = "A"
     B = "B"
@@ -39,7 +39,7 @@ SCORED = "scored"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """``certainty`` is 1 to 100 where the judge said a usable one."""
+    """An answer that was offered; ``certainty`` is 1 to 100, or None where the judge stated no usable one."""
 
     answer: Answer
     certainty: int | None = None
@@ -52,7 +52,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """``reason`` is one of the codes of ``eval.asking.reply``; ``certainty`` what was recorded beside it."""
+    """A reply without a readable answer; ``reason`` is a code of ``eval.asking.reply``, ``certainty`` as recorded."""
 
     reason: str
     certainty: int | None = None
@@ -64,8 +64,8 @@ Points: TypeAlias = Score | Invalid | Failed
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """A reply with a verdict on each of several rules, in the order in which they were asked. ``text_around``: it says
-    more than that; ``other_keys``: the number of its words for no rule that was asked."""
+    """A reply's verdicts on several rules, in the order in which they were asked. ``text_around``: the reply has text
+    besides its votes; ``other_keys``: the number of its votes for no rule that was asked."""
 
     by_rule: tuple[Verdict, ...]
     text_around: bool = False
@@ -73,7 +73,7 @@ class Votes:
 
 
 def kind(verdict: Verdict | Points) -> str:
-    """Its name among KINDS, or SCORED."""
+    """The verdict's kind: a name among KINDS, or SCORED for a number."""
     match verdict:
         case Score():
             return SCORED
@@ -86,12 +86,12 @@ def kind(verdict: Verdict | Points) -> str:
 
 
 def reason_of(verdict: object) -> str | None:
-    """Why there is no answer in the reply, or no reply."""
+    """The reason why a verdict is invalid or failed; None for an answer."""
     return verdict.reason if isinstance(verdict, (Invalid, Failed)) else None
 
 
 def verdict_kinds(verdicts: Iterable[Verdict | Points]) -> dict[str, dict[str, int]]:
-    """The number of verdicts of each kind, and of each reason why a reply is invalid or there is none."""
+    """The number of verdicts by kind, and of invalid and failed ones by reason."""
     every = list(verdicts)
     return {
         "verdicts": counts(map(kind, every)),
@@ -101,7 +101,7 @@ def verdict_kinds(verdicts: Iterable[Verdict | Points]) -> dict[str, dict[str, i
 
 
 def counts(names: Iterable[str]) -> dict[str, int]:
-    """Count each name, in alphabetical order."""
+    """The number of times each name occurs, names in alphabetical order."""
     return dict(sorted(Counter(names).items()))
 
 

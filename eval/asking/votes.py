@@ -77,10 +77,10 @@ class _Object:
 def read_votes(
     reply: str, count: int, shown: Sequence[str] = (), *, alone: bool = False, salvage: bool = False
 ) -> Votes | Invalid:
-    """The votes on rules 1 to ``count``, in their order. ``shown`` are the texts that the judge had before it.
+    """Parse the votes on rules 1 to ``count``, in that order. ``shown`` are the texts that the judge was shown.
 
-    ``alone``: text around the object makes the reply invalid. ``salvage``: of a reply that ends inside its object the
-    votes before the end count.
+    ``alone``: text around the JSON object makes the reply invalid. ``salvage``: if the reply ends inside its object,
+    the complete votes count.
     """
     text = QUOTE_LINE.sub("", clean(without_reasoning(reply)))
     if not text.strip():
@@ -112,7 +112,7 @@ def read_votes(
 
 
 def _vote(words: Set[str]) -> Verdict:
-    """The vote that all words for one rule stand for."""
+    """The vote that all words given for a rule stand for; Invalid if they differ."""
     votes = {WORDS.get(word, Invalid(NOT_OFFERED)) for word in words}
     return votes.pop() if len(votes) == 1 else Invalid(SEVERAL_VERDICTS)
 

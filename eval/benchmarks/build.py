@@ -1,4 +1,4 @@
-"""The builders by the name of what they build from, what a build took and dropped, and the faults of its items."""
+"""Building items for the personalised judge from a published data set, with counts of what was taken and dropped."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ READ = {  # the names of the files, so that none is written over
 
 
 def build_items(source: str, folder: Path, options: BuildOptions) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The items, each with its right text in a random place, and the figures: what was taken and dropped, and what the
-    preflight finds. Raises InputError for files that are not as published, and where no item is left."""
+    """Build the items of a data set, the right text in a random place, with figures: counts of what was taken and
+    dropped, and preflight findings. Raises InputError for files that are not as published and where no item is left."""
     if options.own_family and source != "prism":
         raise InputError(f"--own-family: the texts of {source} are people's own; leave it out.", param="own_family")
     if options.ties and source not in ("prism", "empathic"):

@@ -1,4 +1,4 @@
-"""Points on which the paper and its authors' code build their data in two ways: choices, and the presets."""
+"""Choices where the paper and its authors' code build the data differently, and the presets of these choices."""
 
 from __future__ import annotations
 

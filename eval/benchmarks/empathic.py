@@ -37,7 +37,7 @@ OPENNESS = "personality_openess"  # as it is spelled there
 
 
 def empathic_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
-    """Two essays on each article for the writer of the first. Raises InputError for files that are not as published."""
+    """Pairs of essays on an article, the persona's own first. Raises InputError for files that are not as published."""
     people = _people(the_file(folder, "*per*train*.csv", "*_per_*.csv"))
     articles = {
         _code(row["article_id"]): row["text"]

@@ -41,7 +41,7 @@ class SurveyQuestion:
 
 
 def opinionqa_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
-    """The respondents of one question of each wave. Raises InputError for files that are not as published."""
+    """Answer pairs for one question of each survey wave. Raises InputError for files that are not as published."""
     waves = sorted({path.parent for path in folder.rglob("info.csv")}) if folder.is_dir() else []
     if not waves:
         raise InputError(f"--data {folder}: no folder in it has an info.csv.", code="no_file")

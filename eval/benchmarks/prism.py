@@ -25,7 +25,7 @@ _REFUSAL = re.compile(
 
 
 def prism_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
-    """One pair for each interaction, in their order. Raises InputError for files that are not as published."""
+    """One response pair for each interaction, by number. Raises InputError for files that are not as published."""
     people = _people(the_file(folder, "survey.jsonl", "survey.jsonl.gz"))
     responses = _responses(the_file(folder, "utterances.jsonl", "utterances.jsonl.gz"), options, ledger)
     generator = random.Random(options.seed)

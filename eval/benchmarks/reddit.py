@@ -38,7 +38,7 @@ class RedditAnswer:
 
     @property
     def profile(self) -> str:
-        """The persona as the encoder reads it."""
+        """The persona as text for the encoder, one field per line."""
         return "\n".join(f"{name}: {value}" for name, value in self.persona.items())
 
     @property
@@ -47,7 +47,7 @@ class RedditAnswer:
 
 
 def reddit_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
-    """Each answer against that of another person. Raises InputError for a file that is not as published."""
+    """Pair each answer with another person's. Raises InputError for a file that is not as published."""
     path = the_file(folder, "synthetic_dataset.jsonl", "synthetic_dataset.jsonl.gz")
     answers = _read(path, ledger)
     ledger.check_left(str(path), answers)
@@ -88,7 +88,7 @@ def _read(path: Path, ledger: Ledger) -> list[RedditAnswer]:
 
 
 def _of_the_nearest(path: Path, answers: Sequence[RedditAnswer], options: BuildOptions) -> dict[str, RedditAnswer]:
-    """By name, for each answer one by the nearest other person who answered another question."""
+    """For each answer, by name, another person's answer to another question, of the nearest profile that has one."""
     by_person: dict[str, list[RedditAnswer]] = defaultdict(list)
     for answer in answers:
         by_person[answer.profile].append(answer)

@@ -61,7 +61,7 @@ RUNS = {"as_published": 3}  # of a preset, where not one
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareOptions(AskingOptions, DraftingOptions):
-    """``judge`` None: the model that writes."""
+    """Options of ``pearl compare``; without ``judge`` the model that writes also judges."""
 
     history: Annotated[Path, Option(metavar="H.jsonl.gz", help="History to draft from.")]
     systems: Annotated[tuple[str, str], Option(metavar="P B", help="Two retrievers: artifact folders or names.")]
@@ -104,8 +104,8 @@ def compare(options: CompareOptions) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CompareRun:
-    """The cases, people's labels of some, and the writer with what it is asked: for each system a question a case, None
-    where a request does not fit the model."""
+    """A prepared comparison: the cases, people's labels of some, the model that writes, and for each system a question
+    per case, None where a request does not fit the model."""
 
     plan: WritingPlan
     cases: Sequence[Case]
@@ -120,7 +120,7 @@ class CompareRun:
 
 @contextmanager
 def ready(options: CompareOptions, console: Console) -> Iterator[CompareRun]:
-    """Raises InputError for options and files that cannot be used."""
+    """Prepare a comparison. Raises InputError for options and files that cannot be used."""
     PRESETS.chosen(options.preset, options.choose)  # what is wrong with them shows before drafts are paid for
     plan = WritingPlan.of(options)
     load_template(options.template)
@@ -137,7 +137,7 @@ def ready(options: CompareOptions, console: Console) -> Iterator[CompareRun]:
 
 
 def estimate(options: CompareOptions, at: CompareRun, judging: JudgeSession) -> dict[str, Any]:
-    """The calls and the highest cost of both steps. A draft that is not written yet counts as long as it may be."""
+    """Upper bounds on calls and cost of drafting and judging; a draft not yet written counts as long as it may be."""
     replies = at.writer.kept(at.fitting)
     written = [drafts_of(questions, replies) for questions in at.questions]
     count, longest = at.writer.model.count_tokens, at.plan.longest
@@ -164,7 +164,7 @@ def estimate(options: CompareOptions, at: CompareRun, judging: JudgeSession) -> 
 
 
 def win_rates(options: CompareOptions, at: CompareRun, judging: JudgeSession) -> Report:
-    """Write, judge and compare what is not kept. Raises PearlError at the cap; what came until then is kept."""
+    """Make missing drafts and judgements, and report win rates. Raises PearlError at the cap; what is done is kept."""
     asked = at.writer.ask("drafts", at.fitting)
     replies = asked.replies()
     written = [drafts_of(questions, replies) for questions in at.questions]
@@ -179,7 +179,7 @@ def win_rates(options: CompareOptions, at: CompareRun, judging: JudgeSession) ->
 def items_and_options(
     options: CompareOptions, at: CompareRun, written: Sequence[Sequence[WrittenText]], drafts: Path | None
 ) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
-    """The drafts as items of the authorship judge, in both orders; written to a file if one is named."""
+    """The drafts as items of the authorship judge, and its options; the items are written to ``drafts`` if given."""
     own = {name: getattr(options, name) for name in ("preset", "systems", "prompt", "ask_again")}
     own |= {"seed": options.drawing.seed}
     own |= PRESETS.chosen(options.preset, options.choose)
@@ -192,7 +192,7 @@ def items_and_options(
 
 
 def runs_of(options: CompareOptions) -> int:
-    """The number of runs that is given, or is the preset's."""
+    """The number of the judge's runs: as given, or else the preset's."""
     return options.runs or RUNS.get(options.preset, 1)
 
 
@@ -208,7 +208,7 @@ def head_of(options: CompareOptions, plan: WritingPlan, judge: str) -> Head:
 
 
 def rates_figure(result: Json) -> Figure:
-    """The shares of wins and ties: every judgement, where both orders agree, and corrected by labels."""
+    """Draw the shares of wins and ties: of all judgements, where both orders agree, and corrected by labels."""
     names = {**result["systems"], "tie": "tie"}
     ways = {"every judgement": "rates", "both orders agree": "rates_orders_must_agree"}
     rows: dict[str, dict[str, Json | None]] = {

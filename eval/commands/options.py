@@ -98,5 +98,5 @@ class WritingOptions(DraftingOptions):
     budget_minutes: BudgetMinutes = None
 
     def told_stances(self) -> str | None:
-        """The rules of stances; None where stances are not compared. Raises InputError for unknown ones."""
+        """The name of the stance rules; None where stances are not compared. Raises InputError for unknown ones."""
         return self.stances and known("stances", self.stances, [preset.name for preset in PRESETS.presets])

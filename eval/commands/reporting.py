@@ -78,8 +78,8 @@ def _values(declared: Sequence[Parameter], given: Mapping[str, Any]) -> Iterator
 
 
 def flag_of(declared: Parameter, value: object) -> tuple[str, object]:
-    """The option's name on the command line and its value; a switch that is on by default, or has none, has a second
-    name for off."""
+    """The option's flag on the command line and its value; a switch that is off is given by its negative flag and True,
+    if it has one (``--no-...``)."""
     info = declared.default if isinstance(declared.default, OptionInfo) else declared.annotation.__metadata__[0]
     flag = declared.name.replace("_", "-")
     if value is False and True in (info.default, declared.default):

@@ -55,8 +55,8 @@ def report_scores(
     *,
     own: str,
 ) -> Report:
-    """Score every record with every model, and report the ``figures`` of the choices, given the names of the baselines.
-    ``own`` is the option that only this command has."""
+    """Score every record with every model, and report what ``figures`` makes of the scores, the baselines' names and
+    the options. ``own`` is the option that only this command has."""
     from eval.report.head import Head
     from eval.report.report import Report
     from pearl.settings import load_settings
@@ -82,7 +82,7 @@ def check_named_once(models: Sequence[str]) -> None:
 
 
 def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Candidates:
-    """Read every record, then score them with every model. Raises InputError before the scoring where it can."""
+    """Read all records and score them with every model. Raises InputError, where possible before the scoring."""
     from rich.console import Console
 
     from eval.retrieval.choices import Candidates
@@ -108,6 +108,6 @@ HISTOGRAM_BINS = 20
 
 
 def distribution(values: ArrayLike) -> dict[str, list[float]]:
-    """A histogram: edges, and the number of values between each and the next."""
+    """A histogram: the edges of its bins, and the number of values in each bin."""
     counts, edges = np.histogram(values, bins=HISTOGRAM_BINS)
     return {"edges": edges.round(DIGITS).tolist(), "counts": counts.tolist()}

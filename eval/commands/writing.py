@@ -1,4 +1,4 @@
-"""The part that ``pearl eval generation``, ``revision`` and ``shown`` share: cases, retrieved documents, drafting."""
+"""Code that ``pearl compare`` and ``pearl eval`` commands share to draft: cases, retrieved documents, drafting."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class WritingPlan:
 
     @property
     def writer(self) -> str:
-        """Identity of all that the answers depend on: the model, and our rules if it is the embedded one."""
+        """Identity under which answers are kept: the model, and PEARL's rules if it is the embedded one."""
         return writer_of(self.settings)
 
     @property
@@ -80,7 +80,7 @@ class WritingPlan:
 
 @dataclass(frozen=True, slots=True)
 class WritingMaterial:
-    """The cases of the files, and those of them to draft."""
+    """The cases read from the files, and the sample of them to draft."""
 
     cases: tuple[Case, ...]  # to draft, a sample of everyone
     everyone: tuple[Case, ...]
@@ -159,7 +159,7 @@ class Writer:
 
 @contextmanager
 def writer(plan: WritingPlan, cap: float | None, console: Console) -> Iterator[Writer]:
-    """Raises InputError for settings and files that cannot be used."""
+    """Open the model that drafts. Raises InputError for settings and files that cannot be used."""
     settings = plan.settings
     SpendingCap(settings.prices, cap)  # a cap without prices is an error before anything is loaded
     model = make_chat_model(settings, in_flight=settings.max_in_flight)
@@ -173,13 +173,13 @@ def writer(plan: WritingPlan, cap: float | None, console: Console) -> Iterator[W
 
 
 def drafts_of(questions: Sequence[Question | None], replies: Iterator[Reply | Failed]) -> list[WrittenText]:
-    """The draft of each question; one that does not fit the model failed."""
+    """The draft of each question; a request that does not fit the model (question None) has a failure instead."""
     return [draft_of(next(replies) if question else Failed(ContextExceeded.default_code)) for question in questions]
 
 
 @dataclass(frozen=True, slots=True)
 class WritingSession:
-    """A run in which everything is ready to write; open it with :func:`ready`."""
+    """A prepared run, its documents retrieved and its model open to draft; :func:`ready` opens one."""
 
     options: WritingOptions
     baselines: Sequence[str]
@@ -203,7 +203,7 @@ class WritingSession:
             return bench.runner.run(work(context))
 
     def head(self, name: str, **own_options: Any) -> Head:
-        """The command that makes a result; ``own_options`` are those that only this command has."""
+        """The head of a result: the command with its options; ``own_options`` are those that only this command has."""
         options, settings = self.options, self.plan.settings
         given: dict[str, Any] = {"gains": options.gains, "history": options.history, "split": options.split}
         given |= {"targets": options.targets if options.history else None}
@@ -214,7 +214,7 @@ class WritingSession:
         return Head.of("eval", name, settings=settings, **given)
 
     def report(self, head: Head, figures: dict[str, Any], tables: Tables) -> Report:
-        """The report of figures, with the values of defaults and the counts of the material before them."""
+        """A report of ``figures``, with the values of defaults and the counts of the material put before them."""
         defaults: dict[str, Any] = {"llm": self.plan.writer, "k": self.plan.shown, "max_tokens": self.plan.longest}
         defaults |= {"bertscore": self.scorer.description, **self.material.counts}
         return Report({**defaults, **figures}, tables, head=head)
@@ -227,8 +227,8 @@ def ready(
     material: WritingMaterial | None = None,
     cap: float | None = None,
 ) -> Iterator[WritingSession]:
-    """Open a session with its model and file of answers, for the material of the options' files, or what is given.
-    Raises what its parts raise before anything is written."""
+    """Open a session with its model and file of answers, for the material of the options' files, or the one given.
+    Raises the errors of its parts before anything is drafted."""
     plan, console = WritingPlan.of(options), Console(stderr=True)
     scorer = BertScore(plan.settings.encoder)
     material = material or read_material(options)

@@ -1,1 +1,1 @@
-"""Drafts by several systems against what the person wrote."""
+"""Drafts by several systems, compared with what the person really wrote."""

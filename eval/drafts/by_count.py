@@ -1,6 +1,6 @@
-"""The number of documents that a prompt should show, told by scores: ``pearl eval generation --by-count``.
+"""Choosing the number of documents in a prompt by their scores: ``pearl eval generation --by-count``.
 
-A margin leaves out documents that score more than that below the best one. The draft that it gives is among those with
+A margin leaves out documents that score more than that below the best one. The draft at any margin is one of those with
 the 1, 2, ... k best documents, so one set of drafts measures every margin.
 
 Dimensions in comments: N requests, K documents shown at most.
@@ -52,9 +52,9 @@ def shown_report(
     *,
     stances: str | None,
 ) -> Json:
-    """One retriever's drafts by how many documents were shown, ``written[i]`` with i + 1, and the curve over margins.
+    """Figures of one retriever's drafts by number of documents shown (``written[i]``: i + 1 of them) and by margin.
 
-    Over the requests that have a draft of each kind. Raises ChatError where no request is left.
+    Only requests count that have a draft for every number. Raises ChatError where no request is left.
     """
     together = complete(written)
     usable = list(compress(cases, together))
@@ -106,14 +106,14 @@ def distances(system: System, most: int) -> Floats:
 
 
 def picked(measured: Sequence[Measures], indices: NDArray[np.intp]) -> Measures:
-    """The figures of one text per request: the one of the system with this index, (N,)."""
+    """The measures of one text per request: for request n that of the system with index ``indices[n]``, (N,)."""
     rows = np.arange(len(indices))
     names = measured[0].features
     return Measures({name: np.stack([drafts.features[name] for drafts in measured])[indices, rows] for name in names})
 
 
 def margins(behind: Floats) -> list[float]:
-    """The margins of which each leaves out about a tenth more of the documents than the next; none where nothing can be
+    """The margins to try, each leaving out about a tenth of the documents more than the next; none where nothing can be
     left out. ``behind``: how far each document scores below the best, infinite for missing ones, (N, K)."""
     others = behind[:, 1:][np.isfinite(behind[:, 1:])]
     if not len(others):

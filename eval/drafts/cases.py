@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A record to write for."""
+    """A request to write for, with what its user really wrote."""
 
     record: GainsRecord
     owner: str  # whose history it is; a record without a user has an owner of its own
@@ -59,7 +59,7 @@ def sample(cases: Sequence[Case], limit: int | None, seed: int = 0) -> list[Case
 
 
 def without_near_duplicates(cases: Sequence[Case], threshold: float) -> list[Case]:
-    """Remove documents that repeat their case's target, and cases without other documents."""
+    """Remove documents with ``threshold`` of their target's word trigrams or more, and cases left without documents."""
     left = []
     for case in cases:
         keep = kept_documents(case.record, threshold)
@@ -70,10 +70,10 @@ def without_near_duplicates(cases: Sequence[Case], threshold: float) -> list[Cas
 
 
 def held_back(path: Path, targets: int, split: str | None = None) -> list[Case]:
-    """The most recent texts of each user that answer a request, at most ``targets``. Their documents are those before
-    the first of them, without copies of one of them; a user without any is left out.
+    """A case for each of a user's most recent texts that answer a request, at most ``targets``. The case's documents
+    are the user's texts before the first of those, without copies of them; users without such a text are left out.
 
-    Raises InputError that names file, line and field of the first bad one, for a file without such a text, and for an
+    Raises InputError that names file, line and field of the first bad line, for a file without such a text, and for an
     unknown split.
     """
     cases = cases_of_histories(users_of(read_histories(path, timestamp_required=True), split), targets)
@@ -87,7 +87,7 @@ def held_back(path: Path, targets: int, split: str | None = None) -> list[Case]:
 
 
 def cases_of_histories(histories: Mapping[str, Sequence[Document]], targets: int) -> list[Case]:
-    """The most recent texts of each user that answer a request, at most ``targets``, with those before the first."""
+    """A case for each of a user's ``targets`` latest texts that answer a request, with the texts before the first."""
     parts = [partition(user, documents, targets=targets) for user, documents in histories.items()]
     records = [
         GainsRecord(
@@ -106,7 +106,7 @@ def cases_of_histories(histories: Mapping[str, Sequence[Document]], targets: int
 
 
 def case_ids(cases: Sequence[Case]) -> list[str]:
-    """The id of each case as an item: that of its record, or its index where some have none or share one."""
+    """The id of each case as an item: its record's, or the case's index if ids are missing or repeated."""
     ids = [case.record.id for case in cases if case.record.id is not None]
     usable = len(ids) == len(set(ids)) == len(cases)  # several files may use one id
     return ids if usable else [str(index) for index in range(len(cases))]
@@ -115,8 +115,8 @@ def case_ids(cases: Sequence[Case]) -> list[str]:
 def items_of(
     cases: Sequence[Case], names: Sequence[str], written: Sequence[Sequence[WrittenText]], generator: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield an item per case: the drafts of the model ``generator`` with each system of ``names``, beside the user's
-    real text."""
+    """Yield an item per case: the drafts of the model ``generator`` with each system of ``names``, and as reference the
+    user's real text."""
     ids = case_ids(cases)
     for index, case in enumerate(cases):
         yield {
@@ -130,5 +130,5 @@ def items_of(
 
 
 def rounds(groups: Iterable[Sequence[T]]) -> list[list[T]]:
-    """The first of each group, then the second of each that has one, and so on."""
+    """The first members of all groups, then the second members of those that have one, and so on."""
     return [[member for member in members if member is not None] for members in zip_longest(*groups)]

@@ -1,4 +1,4 @@
-"""Texts of several systems for the same requests, measured against what the users really wrote.
+"""Comparing texts of several systems for the same requests with what the users really wrote.
 
 Dimensions in comments: N requests, F features, R resamples.
 """
@@ -38,7 +38,7 @@ Mask = NDArray[np.bool_]  # (N,)
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """One system's texts, measured."""
+    """One system's texts as features, from whose sums the metrics are computed."""
 
     features: Mapping[str, Floats]  # by metric, (N, F); the metric is a function of their sums
     stances: tuple[str | None, ...] = ()  # of the texts
@@ -48,8 +48,8 @@ class Measures:
 
 
 def mixed(share: Floats, first: Measures, second: Measures) -> Measures:
-    """Mix, for each request, a share of the first system with the rest of the second: 1 or 0 picks a text, a share in
-    between gives the expectation of picking at random. ``share``: (N,)."""
+    """Mix, for each request, a share of the first system's text with the rest of the second's: 1 or 0 picks a text, a
+    share in between gives the expectation of picking at random. ``share``: (N,)."""
     weight = share[:, None]
     parts = {name: (values, second.features[name]) for name, values in first.features.items()}
     return Measures({name: weight * one + (1 - weight) * other for name, (one, other) in parts.items()})
@@ -61,7 +61,7 @@ def mean_of_sums(sums: Floats) -> Floats:
 
 
 def macro_f1_of_sums(sums: Floats) -> Floats:
-    """Macro F1 from hits, false alarms and misses: (R, F) -> (R,); NaN for a stance that no text or target takes."""
+    """Macro F1 from hits, false alarms and misses: (R, F) -> (R,); NaN if neither text nor target takes some stance."""
     hits, alarms, misses = (sums[:, first::3] for first in range(3))
     return np.asarray((2 * hits / (2 * hits + alarms + misses)).mean(axis=1))
 
@@ -76,8 +76,8 @@ def _fold(name: str, bootstrap: Bootstrap, measured: Measures) -> Estimate:
 
 
 def chances(default: Measures, settings: Sequence[Measures], clusters: Sequence[str]) -> dict[str, float]:
-    """By metric, the share of random exchanges with the default whose best setting gains as much as the real best; a
-    gain of a metric where lower is better is a loss of its value."""
+    """By metric, the share of random exchanges with ``default`` whose best setting gains as much as the real best
+    setting does. A gain is an improvement of the metric: a fall where lower is better."""
 
     def gained(metric: Metric[Measures], sums: Floats) -> Floats:
         return of_sums(metric.name)(sums) * (1 if metric.higher_is_better else -1)
@@ -198,7 +198,7 @@ ONLY_IN_JSON = (UNSUPPORTED, COMMITMENT, DROPPED)  # a table has their sum and w
 
 
 def metrics_in(row: Mapping[str, Any]) -> list[Metric[Measures]]:
-    """The metrics that a row of a result has, those for tables."""
+    """The metrics that a row of a result has and that its table shows."""
     known = (*METRICS, *BENCHMARK_METRICS)
     return [metric for metric in known if metric.name in row and metric.name not in ONLY_IN_JSON]
 
@@ -216,32 +216,32 @@ def _rouge_scorer(*names: str) -> Any:
 
 
 def rouge(target: str, draft: str) -> tuple[float, float]:
-    """ROUGE-1 and ROUGE-2 F1 (Lin 2004): the words and pairs of words that two texts share."""
+    """F1 of ROUGE-1 and ROUGE-2 (Lin 2004): the words and pairs of words that two texts share."""
     scores = _rouge_scorer(ROUGE_1, ROUGE_2).score(target, draft)
     return scores["rouge1"].fmeasure, scores["rouge2"].fmeasure
 
 
 def rouge_l(target: str, draft: str) -> float:
-    """ROUGE-L F1 (Lin 2004): the longest common subsequence of words."""
+    """F1 of ROUGE-L (Lin 2004): the longest common subsequence of words."""
     return float(_rouge_scorer(ROUGE_L).score(target, draft)[ROUGE_L].fmeasure)
 
 
 class _NoSynonyms:
-    """Stands where nltk would load WordNet, which no package brings."""
+    """A stand-in for WordNet, which nltk would load and no package ships: no word has synonyms."""
 
     def synsets(self, word: str) -> tuple[()]:
         return ()
 
 
 def meteor(target: str, draft: str) -> float:
-    """METEOR (Banerjee and Lavie 2005) of words and stems."""
+    """METEOR (Banerjee and Lavie 2005) of a draft, by words and Porter stems, without synonyms."""
     from nltk.translate.meteor_score import single_meteor_score
 
     return float(single_meteor_score(rouge_words(target), rouge_words(draft), wordnet=_NoSynonyms()))
 
 
 def where_known(values: Iterable[float | None]) -> Floats:
-    """Each value and 1, zeros where it is not known: (N, 2)."""
+    """Each value with a 1 in the second column; two zeros for a value that is not known: (N, 2)."""
     return np.array([(0.0, 0.0) if value is None else (value, 1.0) for value in values], np.float64)
 
 
@@ -253,10 +253,10 @@ def with_costs(measured: Measures, texts: Sequence[WrittenText]) -> Measures:
 
 
 class TargetMetrics:
-    """Measures texts against targets; a pair is scored once.
+    """Measures drafts against target texts; each pair of texts is scored once.
 
-    ``stances`` is the preset of their rules, None to leave stances out. ``histories`` are each user's earlier texts;
-    likeness is measured where any is long enough. Claims are measured where the ``requests`` are known.
+    ``stances`` is the preset of the stance rules, None to leave stances out. ``histories`` are each user's earlier
+    texts; likeness is measured where any is long enough. Claims are measured where the ``requests`` are known.
     """
 
     def __init__(
@@ -282,7 +282,7 @@ class TargetMetrics:
     def of(
         cls, cases: Sequence[Case], bertscore: BertScore, stances: str | None, *, benchmark: bool = False
     ) -> TargetMetrics:
-        """The metrics of drafts against what the users really wrote; those of BENCHMARK_METRICS, too."""
+        """The metrics of drafts against what the users really wrote; with ``benchmark``, BENCHMARK_METRICS too."""
         histories = [case.earlier_texts for case in cases]
         requests = [case.record.request.text for case in cases]
         targets = [case.target for case in cases]
@@ -296,7 +296,7 @@ class TargetMetrics:
         return tuple(metric for metric in known if measured.get(metric.name, True))
 
     def measure(self, texts: Sequence[str], shown: Iterable[Sequence[Document]] | None = None) -> Measures:
-        """Measure a text for each target; ``shown`` are the documents that it was written from, None for none."""
+        """Measure one text for each target; ``shown``: the documents each was written from, None for none."""
         shared = [rouge(target, text) for target, text in zip(self._targets, texts, strict=True)]
         values: dict[str, Sequence[float]] = {
             ROUGE_1: [first for first, _ in shared],
@@ -339,8 +339,8 @@ class TargetMetrics:
 
 
 def stance_features(true: Sequence[str | None], taken: Sequence[str | None]) -> Floats:
-    """Hits, false alarms and misses of each stance, (N, 3 * stances). A target without a stance does not count; a
-    text without one is a miss and no false alarm."""
+    """Hits, false alarms and misses of each stance, (N, 3 * stances). A target without a stance counts as none of them;
+    a text without a stance counts as a miss only."""
     facts = [
         [
             wanted is not None and fact
@@ -373,7 +373,7 @@ def counts(texts: Sequence[WrittenText]) -> dict[str, Any]:
 
 
 def left_out(result: Json, texts: str) -> list[str]:
-    """A sentence on the requests that were left out because their ``texts`` failed; empty if there are none."""
+    """A sentence that says how many requests were left out because their ``texts`` failed; no sentence if none were."""
     missing = result["requests"] - result["n"]
     return (
         [f"{missing:,} of {counted(result['requests'], 'request')} left out, whose {texts} failed."] if missing else []

@@ -1,6 +1,5 @@
-"""A person's texts beside a model's drafts for the same requests, and two models' answers to the same prompts, as pairs
-to annotate: what tells the two apart is their manner (papers/feedback-forensics.txt, section 3.2).
-"""
+"""Pairs of texts to annotate: a person's texts with a model's drafts for the same requests, or two models' answers to
+the same prompts. The traits that tell the two apart are their manner (papers/feedback-forensics.txt, section 3.2)."""
 
 from __future__ import annotations
 
@@ -38,10 +37,11 @@ class AnsweredRequest:
 
 
 def answered(path: Path, users: Sequence[str], most: int) -> list[AnsweredRequest]:
-    """The most recent texts that answer a request, at most ``most`` of each user, oldest first; all users by default.
-    Of several texts for one request the last counts: their pairs would share a draft.
+    """The most recent texts that answer a request, at most ``most`` per user, oldest first; all users if none are
+    named.
 
-    Raises InputError for an unknown user, and where nothing answers a request.
+    Of several texts for one request only the last counts: their pairs would share a draft. Raises InputError for an
+    unknown user, and where nothing answers a request.
     """
     histories = read_histories(path, timestamp_required=False)
     for user in users:
@@ -60,8 +60,8 @@ def answered(path: Path, users: Sequence[str], most: int) -> list[AnsweredReques
 
 
 def manner_pairs(cases: Sequence[AnsweredRequest], drafts: Sequence[str | None], model: str) -> AnnotatedPairs:
-    """A pair for each draft: both texts in random order, with an annotator that always prefers the person's own text,
-    and one for each user, which votes on the user's pairs alone."""
+    """A pair for each draft: the person's text and the draft in random order, with an annotator that always prefers the
+    person's text, and one for each user, which votes on that user's pairs only."""
     pairs = []
     for case, draft in zip(cases, drafts, strict=True):
         if draft is None:
@@ -93,7 +93,7 @@ NAMES = ("prompt", "request")
 
 
 def read_prompts(path: Path) -> list[str]:
-    """The prompts of a file, each once: JSON Lines with a ``prompt`` or ``request``, or a prompt a line of text.
+    """The distinct prompts of a file: JSON Lines with a ``prompt`` or ``request``, or text with one prompt per line.
 
     Raises InputError that names file, line and field.
     """
@@ -117,7 +117,7 @@ def _prompt(value: dict[str, Any], number: int) -> str:
 
 
 def answer_of(reply: Reply | Failed) -> WrittenText:
-    """The answer as the model gave it, without what it thought aloud."""
+    """The model's answer without its reasoning, or the failure."""
     if isinstance(reply, Failed):
         return WrittenText(None, reply.reason)
     text = without_reasoning(reply.text).strip()
@@ -127,8 +127,8 @@ def answer_of(reply: Reply | Failed) -> WrittenText:
 def model_pairs(
     prompts: Sequence[str], answers: Sequence[Sequence[str | None]], models: tuple[str, str]
 ) -> AnnotatedPairs:
-    """A pair for each prompt that both models answered, in random order, with an annotator for each model that always
-    prefers its answer."""
+    """A pair, in random order, for each prompt that both models answered, with an annotator for each model that always
+    prefers that model's answer."""
     pairs = []
     for prompt, *texts in zip(prompts, *answers, strict=True):
         if None in texts:

@@ -1,6 +1,5 @@
-"""Public benchmarks of personal writing, from the files that their authors publish: texts that people really wrote for
-a request, with what each of them wrote before. What is wrong with a file is left out and counted.
-"""
+"""Public benchmarks of personal writing, read from the files that their authors publish: texts that people really wrote
+for a request, with the texts each wrote before. Faulty records are left out and counted."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ MAIL = re.compile(r"(?P<owner>[^_]+)_+(?P<folder>.*sent.*)_(?P<number>\d+)\.subj
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A benchmark by its files."""
+    """A public benchmark: its files, the template of its prompts, and the function that reads its cases."""
 
     name: str
     about: str
@@ -62,7 +61,7 @@ class Benchmark:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkData:
-    """The cases of a benchmark, and where they are from."""
+    """The cases of a benchmark, with counts of what was left out and a checksum of the files they are from."""
 
     cases: tuple[Case, ...]
     ledger: Ledger
@@ -70,14 +69,14 @@ class BenchmarkData:
     sha256: str  # of all files, by name
 
     def among(self, users: int | None, past: int | None, seed: int) -> list[Case]:
-        """The cases of a sample of the users, each with the ``past`` newest of the earlier texts."""
+        """The cases of a random sample of users, each case with only the ``past`` newest of its earlier texts."""
         owners = sorted({case.owner for case in self.cases})
         drawn = set(owners if users is None else random.Random(seed).sample(owners, min(users, len(owners))))
         return [_newest(case, past) for case in self.cases if case.owner in drawn]
 
 
 def read_benchmark(benchmark: Benchmark, folder: Path, targets: int) -> BenchmarkData:
-    """Read a folder, or a file of it. Raises InputError for files of something else, and where no item is left."""
+    """Read a benchmark's folder or file. Raises InputError for files of something else, and where no item is left."""
     paths = _matching(folder, benchmark)
     if not paths:
         others = [other.name for other in BENCHMARKS.values() if other is not benchmark and _matching(folder, other)]
@@ -154,7 +153,7 @@ def _outputs(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _longlamp(paths: Sequence[Path], targets: int, ledger: Ledger) -> list[Case]:
-    """A task of LongLaMP (Kumar et al. 2024), split by users or by time: a row a target."""
+    """A task of LongLaMP (Kumar et al. 2024), split by users or by time: one row per target."""
 
     def fields(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]] | None:
         return next(((text, asked) for text, asked in LONGLAMP_FIELDS.items() if record.get(text)), None)
@@ -249,8 +248,8 @@ def _held_back(histories: Mapping[str, list[Document]], targets: int, ledger: Le
 
 
 def _blogs(paths: Sequence[Path], targets: int, ledger: Ledger) -> list[Case]:
-    """The Blog Authorship Corpus (Schler et al. 2006): a file a blogger, not quite XML. A post has no title: its first
-    sentence is the request, what follows the text."""
+    """The Blog Authorship Corpus (Schler et al. 2006): one file per blogger, not quite XML. A post has no title: its
+    first sentence is the request, the rest is the text."""
     histories: dict[str, list[Document]] = {}
     for path in paths:
         raw = path.read_bytes()
@@ -292,8 +291,8 @@ def _lines(text: str) -> str:
 
 
 def _aeslc(paths: Sequence[Path], targets: int, ledger: Ledger) -> list[Case]:
-    """AESLC (Zhang and Tetreault 2019): a file a mail of the Enron corpus, its owner, folder and number in the name.
-    Only what the owner sent is the owner's own; the numbers stand for the time."""
+    """AESLC (Zhang and Tetreault 2019): one file per mail of the Enron corpus, named by owner, folder and number. Only
+    mails that the owner sent count as the owner's own; the numbers stand for the time."""
     histories: dict[str, list[Document]] = {}
     for path in paths:
         ledger.read["mails"] += 1

@@ -34,7 +34,7 @@ class SystemSelection:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A way to get a draft for each case."""
+    """A way to get a draft for each case: the documents that it shows a chat model, or ready texts."""
 
     name: str
     kind: str  # MODEL, measured; BASELINE, which it must beat; or TRIVIAL, without a chat model
@@ -43,14 +43,14 @@ class System:
     threshold: float | None = None  # a retriever's theta, None for never
 
     def documents(self, among: Iterable[Any]) -> list[tuple[Document, ...]]:
-        """The documents shown for each of the cases ``among`` all."""
+        """The documents shown for each case for which ``among`` is true."""
         return [selection.documents for selection in compress(self.shown, among)]
 
 
 def retrieved(
     name: str, retriever: Retriever, cases: Sequence[Case], k: int, *, kind: str, exactly: bool = False
 ) -> System:
-    """A system with the documents that the service would show with this retriever; ``exactly`` k of them, as if the
+    """A system that shows the documents the service would show with this retriever; ``exactly`` k of them, as if the
     request named k. Raises InputError for a score that is not finite."""
     records = [case.record for case in cases]
     shown = []
@@ -64,7 +64,7 @@ def retrieved(
 
 
 def zero_shot_system(cases: Sequence[Case]) -> System:
-    """A system with the request alone (ZSHOT-NP of section 5.1)."""
+    """A system that shows no documents: drafts are made from the request alone (ZSHOT-NP of section 5.1)."""
     return System(ZERO_SHOT, BASELINE, tuple(SystemSelection() for _ in cases))
 
 
@@ -77,11 +77,11 @@ def k_shot_system(
     balanced: bool,
     near_duplicates: float | None = None,
 ) -> System:
-    """The same k random documents for every request, one of each other user before a second of any (KSHOT-NP of section
-    B.3); fewer only where all others together have fewer.
+    """A system that shows the same k random documents for every request, one of each other user before a second of any
+    (KSHOT-NP of section B.3); fewer only where all others together have fewer.
 
-    Documents of the request's own user are passed over, and those that contain a share of its target of at least
-    ``near_duplicates``. ``balanced`` alternates between the stances. Raises InputError where nothing is left to show.
+    Documents of the request's own user are passed over, as are those that contain at least ``near_duplicates`` of its
+    target. ``balanced`` alternates between the stances. Raises InputError where nothing is left to show.
     """
     drawn = _strangers(everyone, seed, balanced=balanced)
     shown = []
@@ -136,5 +136,5 @@ def copied(system: System) -> System:
 
 
 def constant(text: str, size: int) -> System:
-    """A system with the same few words as the draft for every request."""
+    """A system whose draft for every request is the same few words."""
     return System(f"always {text}", TRIVIAL, tuple(SystemSelection() for _ in range(size)), (text,) * size)

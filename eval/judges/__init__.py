@@ -1,1 +1,1 @@
-"""Judges of texts, and what is known of the judges: replies to verdicts, verdicts to figures."""
+"""Judges of texts, and measures of the judges themselves: from replies to verdicts, and from verdicts to figures."""

@@ -1,6 +1,6 @@
 """The authorship judge (papers/pearl.txt, section 5, table 2, prompts 7 and 8): which of two drafts did the author of a
-reference more likely write? How often each system's drafts pass for the author's, and what the judge is worth.
-"""
+reference more likely write? Measures how often each system's drafts are taken for the author's, and how reliable the
+judge is."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ file. The first of the two systems is the proposed one (P), the other the baseli
 
 @dataclass(frozen=True, slots=True)
 class AuthorshipItem:
-    """``texts`` are the proposed system's and the baseline's; ``owner`` names the user who wrote the reference, or the
-    line if the file does not say."""
+    """A reference with the drafts (``texts``) of the proposed system and of the baseline; ``owner`` names the user who
+    wrote the reference, or the item's line if the file does not say."""
 
     line: int
     id: str
@@ -109,9 +109,9 @@ class AuthorshipItem:
 
 
 def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
-    """The items of the two systems, of the only two there are if none are named; null drafts are counted as failed.
+    """Read items for two systems, those named or else the only two there are; items with a null draft count as failed.
 
-    Raises InputError that names file, line and field of the first bad one.
+    Raises InputError that names file, line and field of the first bad line.
     """
     known("prompt", options.prompt, LOOKS_AT)
     systems = options.systems
@@ -152,7 +152,7 @@ def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem],
 
 
 def _texts(value: Any, param: str, check: Callable[..., str]) -> dict[str, str | None]:
-    """A string or null by system."""
+    """Check and return the texts by system, each a string or null."""
     texts = check_object(value, param)
     for name, text in texts.items():
         if text is not None:
@@ -224,7 +224,7 @@ def ask(trial: Trial[AuthorshipItem], options: AuthorshipOptions) -> Messages:
 
 
 def ask_again(judgement: Judgement[AuthorshipItem], reply: str, options: AuthorshipOptions) -> Messages | None:
-    """Ask for the verdict alone, after the judge's reply so far."""
+    """The messages that ask for the verdict alone, after the judge's reply; None if the verdict was read."""
     if not isinstance(judgement.verdict, Invalid):
         return None
     return (*ask(judgement.trial, options), Message("assistant", reply), Message("user", _AGAIN))
@@ -244,7 +244,7 @@ LABELS: Labels[Verdict] = Labels(
 
 
 def read(reply: str, trial: Trial[AuthorshipItem], options: AuthorshipOptions) -> Verdict:
-    """A is POST ONE, B is POST TWO."""
+    """Parse the verdict of a reply: A is POST ONE, B is POST TWO."""
     return LABELS.read(reply, (trial.item.reference, *trial.item.texts))
 
 
@@ -254,8 +254,8 @@ OUTCOMES = {FIRST: "proposed", SECOND: "baseline", TIE: "tie"}  # whatever the o
 
 
 def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) -> dict[str, Any]:
-    """The systems compared and how, the checks of the items, and the figures. All intervals are by bootstrap over the
-    users, or the items of one; Wilson's stand beside shares, and take judgements for independent."""
+    """The systems compared and how, the checks of the items, and the figures. Intervals are by bootstrap over users, or
+    over items if all are of one user; Wilson's intervals of shares are added, which take judgements for independent."""
     items, every = judgements.items.every, judgements.every
     assert options.systems is not None
     columns = PairColumns.of(every, lambda item: item.owner)
@@ -294,8 +294,8 @@ def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) 
 
 
 def rates(columns: PairColumns, bootstrap: Bootstrap, *, dropped: bool = False) -> dict[str, Any]:
-    """P, B and T of the paper: the mean over items and runs; judgements without an answer dropped, or a share of their
-    own."""
+    """The paper's P, B and T: shares of verdicts for the proposed system, the baseline and a tie over items and runs;
+    judgements without an answer are ``dropped``, or have a share of their own."""
     among = columns.answered if dropped else np.ones(len(columns.code))
     parts = {outcome: columns.says(code) for code, outcome in OUTCOMES.items()}
     if not dropped:
@@ -304,8 +304,8 @@ def rates(columns: PairColumns, bootstrap: Bootstrap, *, dropped: bool = False) 
 
 
 def sign_test(columns: PairColumns, owners: Sequence[str]) -> dict[str, Any]:
-    """Count the users with whom each system wins more often than the other, and test it: users are independent.
-    ``owners`` are the users of the judgements, (N,)."""
+    """Sign test over users, who are independent: the number of users with whom each system wins more often than the
+    other, and the p-value. ``owners`` are the users of the judgements, (N,)."""
     _, user = np.unique(owners, return_inverse=True)
     wins = np.bincount(user, weights=columns.taken)  # of each user, less its losses
     won, lost = int((wins > 0).sum()), int((wins < 0).sum())
@@ -335,7 +335,7 @@ RULES: Mapping[str, tuple[str, Callable[[Trial[AuthorshipItem]], float]]] = {
 def rules(
     every: Sequence[Judgement[AuthorshipItem]], columns: PairColumns, bootstrap: Bootstrap
 ) -> list[dict[str, Any]]:
-    """The rates of each rule, and how often the judge says the same, of the judgements with an answer."""
+    """The rates of each trivial rule, and how often the judge agrees with it, among judgements with an answer."""
     codes = {}
     for name, (description, rule) in RULES.items():
         sides = np.array([rule(judgement.trial) for judgement in every])
@@ -356,7 +356,7 @@ def rules(
 
 
 def lines(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) -> Iterator[dict[str, Any]]:
-    """A line a trial: the item, the run, what came first, what was read, and the reply."""
+    """Yield a record for each trial: item, run, system shown first, verdict or the reason for none, and reply."""
     for judgement, text in judgements.first.with_texts():
         yield {
             "item": judgement.trial.item.id,
@@ -373,7 +373,7 @@ def lines(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) ->
 
 
 def tables(result: Json) -> Iterator[Table]:
-    """Win rates, what the judge is worth, the rules beside it, what is wrong with the items."""
+    """Tables of win rates, the judge's reliability, trivial rules for comparison, and faults of the items."""
     shares = {
         "every judgement": result["rates_invalid_counted"],
         "those with an answer": result["rates_invalid_dropped"],

@@ -1,7 +1,6 @@
 """Traits that tell two sets of texts apart, found by a chat model (Inverse Constitutional AI, Findeis et al. 2025): it
-proposes rules for pairs, proposals that say the same become one, and votes on pairs decide which rules stay. A vote is
-for a rule where it chooses the text that the reference annotator chooses.
-"""
+proposes rules for pairs, similar proposals are merged into one, and votes on pairs decide which rules stay. A vote is
+for a rule if it chooses the text that the reference annotator chooses."""
 
 from __future__ import annotations
 
@@ -77,8 +76,8 @@ Reply with one JSON object and nothing else: {{"rule": "Select the response that
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """``proposals``: rules asked for per question; ``clusters``: most rules voted on; ``least``: share of votes that a
-    rule needs; ``voting``: how votes are asked for."""
+    """Settings of a discovery. ``proposals``: rules asked for per question; ``clusters``: most rules voted on;
+    ``least``: share of votes that a rule needs; ``voting``: options of the judge that votes."""
 
     proposals: int
     clusters: int
@@ -90,8 +89,8 @@ class Discovery:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Proposals that say much the same, the most central first, and the ``rule`` that stands for them; ``rewritten``:
-    by the model, else it is the most central."""
+    """Proposals that say much the same, the most central first, and the ``rule`` that stands for them: ``rewritten`` by
+    the model, or else the most central proposal."""
 
     rule: str
     members: tuple[str, ...]
@@ -100,7 +99,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class RuleVotes:
-    """A rule and the votes on it. ``without``: pairs without a vote, for a call failed."""
+    """A rule and the votes on it. ``without``: the number of pairs without a vote because a call failed."""
 
     cluster: Cluster
     votes: Mapping[str, int]
@@ -111,7 +110,7 @@ class RuleVotes:
         return self.votes["for"] - self.votes["against"]
 
     def faults(self, discovery: Discovery) -> list[str]:
-        """The conditions of the filter that the rule fails."""
+        """The names of the filter's conditions that the rule fails."""
         votes = self.votes
         valid = sum(votes.values()) - votes["invalid"]
         aside = votes["both"] + votes["neither"] if discovery.share_of == DECIDED else 0
@@ -125,7 +124,7 @@ class RuleVotes:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """All that a run came to: ``rules`` in order of their balance; ``unread``: why proposals could not be read."""
+    """The result of a run: ``rules`` by falling balance of votes; ``unread``: reasons for unread proposals, counted."""
 
     rules: tuple[RuleVotes, ...]
     proposed: int
@@ -137,12 +136,12 @@ class RuleSet:
 
 
 def decided_items(items: Sequence[TraitItem], reference: Annotator) -> list[TraitItem]:
-    """The pairs of which the reference chooses a text."""
+    """The pairs of which the reference annotator chooses one text."""
     return [item for item in items if (vote := item.pair.vote(reference.id)) and vote.chooses]
 
 
 def split(items: Sequence[TraitItem], voted: str) -> tuple[list[TraitItem], list[TraitItem]]:
-    """The pairs that propose rules, and those that vote on them: every second by their content, or all of them."""
+    """The pairs that propose rules and the pairs that vote on them: halves, by the pairs' digests, or all for both."""
     if voted == ALL:
         return list(items), list(items)
     ordered = sorted(items, key=lambda item: item.pair.digest)
@@ -150,7 +149,7 @@ def split(items: Sequence[TraitItem], voted: str) -> tuple[list[TraitItem], list
 
 
 def proposal_questions(items: Sequence[TraitItem], reference: Annotator, count: int) -> Iterator[Question]:
-    """Each pair in each of the ways to ask, the chosen text first."""
+    """Yield the questions that ask for rules: for each pair one per wording in WAYS, the chosen text shown first."""
     for pair in (item.pair for item in items):
         chosen, other = pair.texts if pair.vote(reference.id) is Vote.A else pair.texts[::-1]
         shown = [f"What both texts answer:\n{FENCES.around('request', pair.prompt)}"] if pair.prompt else []
@@ -161,7 +160,7 @@ def proposal_questions(items: Sequence[TraitItem], reference: Annotator, count: 
 
 
 def read_proposals(reply: Reply | Failed, count: int) -> list[str] | Invalid | Failed:
-    """The rules of a reply, at most ``count``, in the form of instructions."""
+    """The rules that a reply proposes, at most ``count``, each in the form of an instruction."""
     value = _object_of(reply)
     if not isinstance(value, dict):
         return value
@@ -172,7 +171,7 @@ def read_proposals(reply: Reply | Failed, count: int) -> list[str] | Invalid | F
 
 
 def read_merged(reply: Reply | Failed) -> str | None:
-    """The one rule of a reply; None where it cannot be read."""
+    """The merged rule of a reply; None where it cannot be read."""
     value = _object_of(reply)
     return _rule(value.get("rule")) if isinstance(value, dict) else None
 
@@ -199,8 +198,8 @@ def _rule(value: object) -> str | None:
 def clustered(
     rules: Sequence[str], clusters: int, seed: int, encode: Callable[[Sequence[str]], Vectors]
 ) -> list[tuple[str, ...]]:
-    """Rules that say much the same, by k-means of their vectors, those nearest to the mean first. Where there are no
-    more rules than clusters each stands alone."""
+    """Clusters of similar rules, by k-means of their vectors, each with the rules nearest to its mean first. Where
+    there are no more rules than clusters each rule is its own cluster."""
     first: dict[str, str] = {}
     for rule in rules:
         first.setdefault(folded(rule), rule)
@@ -217,7 +216,8 @@ def merge_question(members: Sequence[str]) -> Question:
 
 
 def merged(groups: Iterable[tuple[str, ...]], replies: Iterator[Reply | Failed]) -> list[Cluster]:
-    """A rule for each group, rewritten where it has several; groups that come to the same rule are one."""
+    """A cluster for each group, its rule rewritten by the model if it has several; groups with equal rules are
+    joined."""
     clusters: dict[str, Cluster] = {}
     for members in groups:
         rewritten = read_merged(next(replies)) if len(members) > 1 else None
@@ -230,7 +230,7 @@ def merged(groups: Iterable[tuple[str, ...]], replies: Iterator[Reply | Failed])
 def counted(
     clusters: Sequence[Cluster], judgements: Judgements[TraitItem], options: TraitOptions, reference: Annotator
 ) -> list[RuleVotes]:
-    """The votes for and against each rule, by falling balance."""
+    """The votes for and against each rule, sorted by falling balance."""
     names = {Vote.NOT_APPLICABLE: "abstain", Vote.BOTH: "both", Vote.NEITHER: "neither", Vote.INVALID: "invalid"}
     tallies: list[Counter[str]] = [Counter() for _ in clusters]
     for ballot in traits.ballots(judgements.every, options):
@@ -253,7 +253,7 @@ def discover(
     bench: JudgeSession,
     encode: Callable[[Sequence[str]], Vectors],
 ) -> RuleSet | None:
-    """Propose, cluster, merge and vote, with kept replies; None where no proposal could be read. Raises as
+    """Propose, cluster, merge and vote on rules, keeping replies; None where no proposal could be read. Raises as
     :meth:`JudgeSession.ask` does."""
     proposing, voting = split(items, discovery.voted)
     asked = bench.ask("proposals", list(proposal_questions(proposing, reference, discovery.proposals)))
@@ -282,7 +282,7 @@ def discover(
 
 
 def to_json(candidates: RuleSet, discovery: Discovery) -> dict[str, Any]:
-    """The candidates with their votes, those that stay first, and what they were made of."""
+    """The candidate rules with their votes, those that stay first, and counts of the proposals they were made of."""
     rows = [
         {
             "id": short_id(rule.cluster.rule),

@@ -1,4 +1,4 @@
-"""The items of a judge, as a file holds them, as a run takes them, and as a prompt shows their texts."""
+"""The items of a judge: as read from a file, as sampled for a run, and as marked off in a prompt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pearl.text.fences import Marks
 
 
 class Item(Protocol):
-    """``line`` of the file, counted from 1; ``id`` as the file has it, else "line N"."""
+    """An item to judge; ``line``: its line in the file, from 1; ``id``: as in the file, else "line N"."""
 
     @property
     def id(self) -> str: ...
@@ -30,8 +30,8 @@ ItemT = TypeVar("ItemT", bound=Item)
 
 @dataclass(frozen=True, slots=True)
 class Items(Generic[ItemT]):
-    """``every``: those to judge. ``lines``: how many the file has; ``passed_over``: the lines with each unknown field;
-    ``about``: what else the judge's report says of the file."""
+    """Items of a file. ``every``: those to judge; ``lines``: the number of items in the file; ``passed_over``: the
+    number of lines with each unknown field; ``about``: other facts on the file for the judge's report."""
 
     every: tuple[ItemT, ...]
     lines: int
@@ -40,7 +40,7 @@ class Items(Generic[ItemT]):
 
     @classmethod
     def of(cls, lines: Lines[ItemT], **about: Any) -> Items[ItemT]:
-        """Every line that was read is an item."""
+        """Make every parsed line an item."""
         return cls(lines.parsed, len(lines.parsed), lines.passed_over, about)
 
     def sampled(self, limit: int | None, seed: int) -> Items[ItemT]:
@@ -55,9 +55,9 @@ def sampled(items: Sequence[T], limit: int | None, seed: int) -> tuple[T, ...]:
 
 
 def clusters_of(vectors: NDArray[np.floating[Any]], count: int, seed: int) -> list[list[int]]:
-    """The rows of ``vectors``, (texts, dimensions), in ``count`` clusters by k-means, those nearest to the mean first.
+    """Lists of rows of ``vectors``, (texts, dimensions), in ``count`` k-means clusters, each nearest to its mean first.
 
-    Copies are one point, and there are no more clusters than points.
+    Equal rows are one point, and there are no more clusters than points.
     """
     from sklearn.cluster import KMeans
 
@@ -68,8 +68,8 @@ def clusters_of(vectors: NDArray[np.floating[Any]], count: int, seed: int) -> li
 
 
 class Fences:
-    """The marks that texts stand between in one prompt. A text is data: a mark inside it is broken, so that it ends no
-    fence."""
+    """Marks around the texts in one prompt. A text is data: where it contains a mark, that is altered, so that it does
+    not end the text early."""
 
     def __init__(self, marks: Sequence[str]) -> None:
         self._marks = Marks(marks)

@@ -1,4 +1,4 @@
-"""A judge as a declaration: what it is asked, how its replies are read, and what is made of its verdicts."""
+"""A judge as a declaration: its questions, the parsing of its replies, and the figures made of its verdicts."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ OTHER = {Answer.A: Answer.B, Answer.B: Answer.A}  # what an answer is called in 
 
 @dataclass(frozen=True, slots=True)
 class Trial(Generic[ItemT]):
-    """One question: an item, the ``place``-th, in one run. ``swapped``: its second text stands first; ``way``: how the
-    judge is asked, where it is asked in several ways."""
+    """One question: an item, the ``place``-th, in one run. ``swapped``: the item's second text is shown first; ``way``:
+    how the judge is asked, where it is asked in several ways."""
 
     place: int
     item: ItemT
@@ -44,13 +44,13 @@ class Trial(Generic[ItemT]):
 
 @dataclass(frozen=True, slots=True)
 class Judgement(Generic[ItemT]):
-    """``verdict`` is about the texts in the order shown: A is the first."""
+    """The verdict of one trial, about the texts in the order shown: A is the text shown first."""
 
     trial: Trial[ItemT]
     verdict: Any
 
     def of_item(self) -> Any:
-        """The verdict about the item's own texts, whatever their order was: A is its first."""
+        """The verdict about the item's own texts, whatever order they were shown in: A is the item's first text."""
         if isinstance(self.verdict, Votes):
             return replace(self.verdict, by_rule=tuple(map(self._of_item, self.verdict.by_rule)))
         return self._of_item(self.verdict)
@@ -69,7 +69,7 @@ def verdict_counts(judgements: Iterable[Judgement[ItemT]]) -> dict[str, dict[str
 def grouped(
     judgements: Iterable[Judgement[ItemT]], key: Callable[[Trial[ItemT]], KeyT]
 ) -> dict[KeyT, list[Judgement[ItemT]]]:
-    """The judgements by what their trials have in common, in the order in which it first comes."""
+    """The judgements by the key of their trials, keys in the order in which they first occur."""
     groups: dict[KeyT, list[Judgement[ItemT]]] = {}
     for judgement in judgements:
         groups.setdefault(key(judgement.trial), []).append(judgement)
@@ -78,21 +78,21 @@ def grouped(
 
 @dataclass(frozen=True, slots=True)
 class Round(Generic[ItemT]):
-    """The judgements of all trials that were asked at once; ``replies`` goes through their replies once more."""
+    """The judgements of trials that were asked together; each call of ``replies`` iterates over their replies again."""
 
     judgements: tuple[Judgement[ItemT], ...]
     replies: Callable[[], Iterable[Reply | Failed]]
 
     def with_texts(self) -> Iterator[tuple[Judgement[ItemT], str | None]]:
-        """Each judgement with the text of its reply, None where the call failed."""
+        """Yield each judgement with the text of its reply, None where the call failed."""
         for judgement, reply in zip(self.judgements, self.replies(), strict=True):
             yield judgement, None if isinstance(reply, Failed) else reply.text
 
 
 @dataclass(frozen=True, slots=True)
 class Judgements(Generic[ItemT]):
-    """All that a run came to. ``findings`` are of the items; ``again``: the second round, where it stands beside the
-    first; ``model`` is what the judge is called; ``elicitation``: calls, tokens and cost."""
+    """The result of a run. ``findings``: of the checks of the items; ``again``: the second round, if it does not
+    replace the first; ``model``: the judge's identity; ``elicitation``: calls, tokens and cost."""
 
     items: Items[ItemT]
     findings: Sequence[Finding]
@@ -102,7 +102,7 @@ class Judgements(Generic[ItemT]):
     elicitation: Mapping[str, Any]
 
     def about_items(self) -> dict[str, Any]:
-        """The findings of the reader and of the checks about the items."""
+        """The findings of reading and checking the items: counts of lines and unknown fields, and faults."""
         return {
             "lines": self.items.lines,
             **self.items.about,
@@ -130,11 +130,11 @@ def judgement_lines(judgements: Judgements[ItemT], options: object) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class SecondRound(Generic[ItemT, OptionsT]):
-    """A question after a reply: ``ask`` returns it, or None where there is none to ask.
+    """A follow-up question to a reply: ``ask`` returns its messages, or None where there is nothing to ask.
 
-    ``name`` stands in the JSON, ``label`` beside the progress. ``replaces``: the second reply counts in place of the
-    first, else beside it. ``times``: at most this many rounds, each after the replies of the one before; the same
-    question asked again is another draw.
+    ``name`` is its key in the JSON, ``label`` its name in the progress display. ``replaces``: the second reply counts
+    in place of the first, else it is kept in addition. ``times``: the most rounds, each after the replies of the one
+    before; the same question asked again is another draw.
     """
 
     name: str
@@ -148,15 +148,15 @@ class SecondRound(Generic[ItemT, OptionsT]):
 
 @dataclass(frozen=True, slots=True)
 class Judge(Generic[ItemT, OptionsT]):
-    """``summary``, ``about_items`` and ``examples`` are the help of its command, ``source`` a place in the papers.
+    """The declaration of a judge, from which its command is made.
 
-    ``options`` is a frozen dataclass: a field ``Annotated`` with an option of the command line is one; ``preset``,
-    ``seed`` and the names of the presets' choices are filled in. ``load`` reads the items, and returns the options as
-    they hold for them. ``tables`` show the ``figures``. ``lines`` are what ``--judgements`` writes, or whatever name
-    ``output`` gives that option. ``max_tokens`` in a reply may depend on the options, so may ``whole``: a reply that
-    was cut off is invalid, for it never came to its verdict. ``writes``: its replies are texts, which no label is held
-    against. ``unlabelled`` says why people's labels cannot be held against judgements by these options, None where they
-    can; ``styles`` are those an item is judged by, which are part of its name in files of labels.
+    ``summary``, ``about_items`` and ``examples`` are the command's help, ``source`` is a place in the papers.
+    ``options`` is a frozen dataclass: fields ``Annotated`` with an option become options of the command; ``preset``,
+    ``seed`` and the presets' choices are filled in. ``load`` reads the items, and returns the options completed for
+    them. ``lines`` are the records that ``--judgements``, or the option named ``output``, writes. ``whole``: a reply
+    that was cut off is invalid, since its verdict comes last. ``writes``: replies are texts, so people's labels do not
+    apply. ``unlabelled`` says why people's labels cannot be compared with judgements by these options, None where they
+    can; ``styles`` are those that an item is judged by, which are part of its name in files of labels.
     """
 
     name: str
@@ -193,7 +193,7 @@ class Judge(Generic[ItemT, OptionsT]):
 
 @dataclass(frozen=True, slots=True)
 class Questions(Generic[ItemT, OptionsT]):
-    """One question a trial, rendered one at a time, as often as they are needed."""
+    """The question of each trial, rendered when iterated over, as often as needed."""
 
     judge: Judge[ItemT, OptionsT]
     items: Sequence[ItemT]
@@ -206,7 +206,7 @@ class Questions(Generic[ItemT, OptionsT]):
 
 @dataclass(frozen=True, slots=True)
 class SecondQuestions(Generic[ItemT, OptionsT]):
-    """The questions of the second round, each after a judgement of the first."""
+    """The questions of a second round, each following a reply of the first."""
 
     again: SecondRound[ItemT, OptionsT]
     first: Round[ItemT]
@@ -214,7 +214,7 @@ class SecondQuestions(Generic[ItemT, OptionsT]):
     number: int = 0
 
     def after_replies(self) -> Iterator[tuple[Judgement[ItemT], Reply | Failed, Messages | None]]:
-        """Each judgement, its reply, and the question that comes after it."""
+        """Yield each judgement, its reply, and the question that follows it or None."""
         for judgement, reply in zip(self.first.judgements, self.first.replies(), strict=True):
             messages = self.again.ask(judgement, reply.text, self.options) if isinstance(reply, Reply) else None
             yield judgement, reply, messages
@@ -225,7 +225,7 @@ class SecondQuestions(Generic[ItemT, OptionsT]):
                 yield Question(messages, judgement.trial.run + self.number * DRAWS_APART)
 
     def merged(self, seconds: Callable[[], Iterable[Reply | Failed]]) -> Iterator[Reply | Failed]:
-        """The replies of the first round, each with the second where it was asked for."""
+        """Yield the replies of the first round, replaced by the second reply where one was asked for."""
         second = iter(seconds())
         for _, reply, messages in self.after_replies():
             yield next(second) if messages else reply
@@ -234,7 +234,7 @@ class SecondQuestions(Generic[ItemT, OptionsT]):
 def run(
     judge: Judge[ItemT, OptionsT], items: Items[ItemT], options: OptionsT, bench: JudgeSession
 ) -> Judgements[ItemT]:
-    """Ask everything that has no kept reply, and read every reply. Raises as :meth:`JudgeSession.ask` does."""
+    """Ask every question that has no kept reply, and parse every reply. Raises as :meth:`JudgeSession.ask` does."""
     asked = bench.ask("judgements", Questions(judge, items.every, options))
     first = read_round(judge, judge.trials(items.every, options), options, asked.replies)
     elicitation, second, again = asked.to_json(), None, judge.again
@@ -260,6 +260,6 @@ def read_round(
     options: OptionsT,
     replies: Callable[[], Iterable[Reply | Failed]],
 ) -> Round[ItemT]:
-    """Read a reply for each trial."""
+    """Parse the reply to each trial."""
     replied = zip(trials, replies(), strict=True)
     return Round(tuple(Judgement(trial, judge.verdict(reply, trial, options)) for trial, reply in replied), replies)

@@ -1,4 +1,4 @@
-"""Judges of two texts: the orders they are shown in, and what a judge's positions, lengths and runs say of it.
+"""Judges of two texts: the orders in which texts are shown, and measures of position bias, length bias and consistency.
 
 Dimensions in comments: N judgements, P pairs of orders, U units.
 """
@@ -47,14 +47,14 @@ def code_of(judgement: Judgement[Any]) -> int:
 
 
 def orders(order: str, item_id: str, run: int, seed: int) -> tuple[bool, ...]:
-    """One flag per order to ask in: True when the second text comes first."""
+    """The orders to ask in, one flag each: True if the item's second text is shown first."""
     if order != RANDOM:
         return (False, True) if order == BOTH else (False,)
     return (random.Random(f"{seed} {run} {item_id}").random() < 0.5,)
 
 
 def in_orders(items: Sequence[ItemT], runs: int, order: str, seed: int, way: Any = None) -> Iterator[Trial[ItemT]]:
-    """Item by item, run by run, in the orders asked for."""
+    """Yield the trials of all items, item by item and run by run, in each order asked for."""
     for place, item in enumerate(items):
         for run in range(runs):
             for swapped in orders(order, item.id, run, seed):
@@ -63,8 +63,8 @@ def in_orders(items: Sequence[ItemT], runs: int, order: str, seed: int, way: Any
 
 @dataclass(frozen=True, slots=True)
 class PairColumns:
-    """(N,) each: the item's ``place`` and the ``run``, ``swapped``, the ``code`` of what is said of the item's texts,
-    and the ``cluster`` that is resampled, the item where all are of one."""
+    """Judgements as columns, (N,) each: the item's ``place``, the ``run``, ``swapped``, the ``code`` of the verdict on
+    the item's texts, and the ``cluster`` to resample by: as given, or the item where all are of one cluster."""
 
     place: NDArray[np.intp]
     run: NDArray[np.intp]
@@ -96,11 +96,11 @@ class PairColumns:
 
     @property
     def taken(self) -> Floats:
-        """1 where it is the first text, -1 where it is the second, else 0."""
+        """1 where the verdict is for the item's first text, -1 where it is for the second, else 0."""
         return self.says(FIRST) - self.says(SECOND)
 
     def in_both_orders(self) -> OrderPairs:
-        """The runs that were asked, and answered, in both orders."""
+        """The verdict pairs of the runs that were asked, and answered, in both orders."""
         by_run: dict[tuple[int, int, str], list[int]] = defaultdict(list)
         for place, run, cluster, code in zip(self.place, self.run, self.cluster, self.code, strict=True):
             by_run[place, run, cluster] += [] if code == NOTHING else [code]
@@ -112,7 +112,7 @@ class PairColumns:
 
 @dataclass(frozen=True, slots=True)
 class OrderPairs:
-    """(P,) each, a row a run in both orders: ``changed`` where they differ, and then a tie is its ``code``."""
+    """Runs answered in both orders, (P,) each: ``changed`` if the answers differ; ``code``, a tie if changed."""
 
     changed: NDArray[np.bool_]
     code: NDArray[np.intp]
@@ -126,14 +126,14 @@ class OrderPairs:
 
 
 def share(part: NDArray[Any], among: NDArray[Any], bootstrap: Bootstrap) -> dict[str, Any] | None:
-    """The share with its interval over clusters, and Wilson's, which takes judgements for independent."""
+    """The share of ``part`` in ``among``, with a bootstrap interval over clusters, and Wilson's, which ignores them."""
     interval = bootstrap.share(part, among).to_json()
     return interval and {**interval, "wilson": wilson_json(int(part.sum()), int(among.sum()))}
 
 
 def position(columns: PairColumns, seed: int) -> dict[str, Any]:
-    """The share of verdicts for the text shown first, of those for either, and the share that the other order
-    changes."""
+    """Position bias: the share of decided verdicts for the text shown first, and the share of verdicts that change in
+    the other order."""
     first = columns.taken * np.where(columns.swapped, -1, 1)
     pairs = columns.in_both_orders()
     return {
@@ -144,8 +144,8 @@ def position(columns: PairColumns, seed: int) -> dict[str, Any]:
 
 
 def prefers_longer(taken: Floats, texts: Sequence[tuple[str, str]], bootstrap: Bootstrap) -> dict[str, Any] | None:
-    """The share of verdicts for the longer text, of those for one of two with different lengths: (N,) each, ``taken``
-    as in :class:`PairColumns`."""
+    """The share of verdicts for the longer text among those that decide between texts of different lengths; ``taken``,
+    (N,), as in :class:`PairColumns`."""
     longer = taken * np.array([np.sign(len(first.strip()) - len(second.strip())) for first, second in texts])
     return share(longer > 0, longer != 0, bootstrap)
 
@@ -153,7 +153,7 @@ def prefers_longer(taken: Floats, texts: Sequence[tuple[str, str]], bootstrap: B
 def alpha_over_runs(
     columns: PairColumns, seed: int, *, by_order: bool = False
 ) -> tuple[dict[str, float] | None, str | None]:
-    """Krippendorff's alpha, nominal, of everything said of an item; ``by_order``: of an item in one order.
+    """Krippendorff's alpha, nominal, of the answers on each item; ``by_order``: on each item in one order of its texts.
 
     A judge that follows positions agrees with itself within an order only. None with a reason where chance alone would
     agree.

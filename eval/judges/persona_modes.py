@@ -1,6 +1,5 @@
-"""The ablation of a persona: the personalised judge asked again with fewer of its fields, or none, on the same
-items, orders and runs (papers/personalized-judge.txt, table 8). Dimensions in comments: N trials, I items.
-"""
+"""The ablation of a persona: the personalised judge asked again with fewer of the persona's fields, or none, on the
+same items, orders and runs (papers/personalized-judge.txt, table 8). Dimensions in comments: N trials, I items."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from pearl.stats.proportions import even_p
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One way of asking. ``persona``: the profile is shown; ``fields``: of it these, None for all."""
+    """A way of asking. ``persona``: the profile is shown; ``fields``: only these fields of it, None for all."""
 
     persona: bool = True
     fields: tuple[str, ...] | None = None
@@ -30,15 +29,15 @@ class Mode:
 
     @property
     def told(self) -> str:
-        """Name the fields of the persona that the judge is told."""
+        """A label for the persona's fields that the judge is told."""
         return ("all fields" if self.fields is None else ", ".join(self.fields)) if self.persona else "no persona"
 
 
 @dataclass(frozen=True, slots=True)
 class ModeColumns:
-    """(N,) each, 1 or 0, so that two modes of one trial stand side by side. ``there``: there is a reply, ``answered``:
-    with an answer, ``counted``: the accuracy is over it; ``certainty`` is NaN where there is none, or it does not
-    count."""
+    """The judgements of one mode, (N,) each, 1 or 0, in the same order for all modes. ``there``: a reply exists;
+    ``answered``: it has an answer; ``counted``: it counts for the accuracy. ``certainty`` is NaN where it is missing or
+    does not count."""
 
     judgements: Sequence[Judgement[Any]]
     there: Floats
@@ -59,8 +58,8 @@ class ModeColumns:
 
 
 def ablation(judgements: Judgements[Any], unparsed: str, threshold: float, seed: int) -> dict[str, Any]:
-    """The first mode, and each of the others less it. Intervals are by bootstrap over personas, for all modes on the
-    same resamples; McNemar's test is over items, of which each is better or worse by most of its judgements."""
+    """Figures of each mode, and differences of the other modes from the first. Intervals are by bootstrap over personas
+    on the same resamples; McNemar's test is over items, each better or worse by the majority of its judgements."""
     by_way = grouped(judgements.every, lambda trial: trial.way)
     by_mode = {mode: ModeColumns.of(of_mode, mode, unparsed) for mode, of_mode in by_way.items()}
     (first, full), *others = by_mode.items()

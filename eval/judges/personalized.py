@@ -1,7 +1,6 @@
 """The personalised judge (papers/personalized-judge.txt, section 3, figures 4 and 5, appendix A.7): which of two texts
-would a described person rather have? An ablation tells one judge less of the persona, on the same items, orders and
-runs; the paper's table 8 holds one judge against another. Dimensions in comments: N trials, I items.
-"""
+would a described person rather have? An ablation gives the same judge fewer fields of the persona, on the same items,
+orders and runs; the paper's table 8 compares different judges. Dimensions in comments: N trials, I items."""
 
 from __future__ import annotations
 
@@ -107,8 +106,8 @@ the records that --records writes. --ablate asks everything again with these fie
 
 @dataclass(frozen=True, slots=True)
 class PersonaItem:
-    """``persona``: what is known of the person, by field; one without a name where the file has it as a text. ``own``:
-    the preferred one is the person's own, an essay or an answer, not what they chose among others'."""
+    """A person and two texts. ``persona``: the person's details by field, by the name "" where the file has a text.
+    ``own``: the person wrote the preferred text, instead of choosing it among texts by others."""
 
     line: int
     id: str
@@ -119,19 +118,19 @@ class PersonaItem:
     own: bool = False
 
     def profile(self, fields: Sequence[str] | None) -> str:
-        """A line a field, of all or of those named, where they are known, in the persona's own order."""
+        """The persona as text, one field per line in its own order: all its fields, or those in ``fields``."""
         names = [name for name in self.persona if fields is None or name in fields]
         return "\n".join(f"{name}: {self.persona[name]}" if name else self.persona[name] for name in names)
 
     @property
     def cluster(self) -> str:
-        """The person, whatever the judge is told; an item without a persona stands alone."""
+        """The whole persona, whatever part the judge is shown; an item without a persona is its own cluster."""
         return f"persona {self.profile(None)}" if self.persona else f"item {self.id}"
 
 
 def load(path: Path, options: PersonaOptions) -> tuple[Items[PersonaItem], PersonaOptions]:
-    """The items, and the modes to ask them in. Raises InputError that names file, line and field of the first bad one,
-    or a field that no persona has."""
+    """Read the items, and the modes in which to ask about them. Raises InputError that names file, line and field of
+    the first bad line, or a field that no persona has."""
     read = read_items(path, FIELDS, _parse)
     has = dict(Counter(name for item in read.parsed for name in item.persona if name))
     items = Items.of(read, file=str(path), fields=has)
@@ -238,7 +237,7 @@ def trials(items: Sequence[PersonaItem], options: PersonaOptions) -> Iterator[Tr
 
 
 def ask(trial: Trial[PersonaItem], options: PersonaOptions) -> Messages:
-    """Return the messages of a trial; the reply continues an answer begun with ``[[``."""
+    """The messages of a trial; they end with ``[[``, which the reply continues."""
     mode, asked, item = trial.way, trial.way.asked, trial.item
     task, offered = (_TASK_OWN, _OFFERED_OWN) if item.own else (_TASK, _OFFERED)
     parts = [task[mode.persona], f'{offered}, "[[C]]" for a tie.' if asked.tie else f"{offered}."]
@@ -261,7 +260,7 @@ def _part(header: str, text: str) -> str:
 
 
 def ask_again(judgement: Judgement[PersonaItem], reply: str, options: PersonaOptions) -> Messages | None:
-    """Return the same question again if no answer could be read, else None."""
+    """The same question again if the reply could not be parsed, else None."""
     return ask(judgement.trial, options) if isinstance(judgement.verdict, Invalid) else None
 
 
@@ -274,8 +273,8 @@ def read(reply: str, trial: Trial[PersonaItem], options: PersonaOptions) -> Verd
 
 
 def lines(judgements: Judgements[PersonaItem], options: PersonaOptions) -> list[dict[str, Any]]:
-    """A record for each reply in the first mode, with answer and certainty as they were read; answer is false without
-    one, as in published files. Raises InputError where there is no reply at all."""
+    """A record for each reply in the first mode, with the parsed answer and certainty; the answer is false if none
+    could be parsed, as in published files. Raises InputError where no call has a reply."""
     mode, records = options.modes[0], []
     for judgement, reply in judgements.first.with_texts():
         trial, verdict = judgement.trial, judgement.verdict
@@ -308,7 +307,8 @@ def lines(judgements: Judgements[PersonaItem], options: PersonaOptions) -> list[
 
 
 def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dict[str, Any]:
-    """Those of the first mode's records, as if they had been recorded elsewhere; then what only the trials tell."""
+    """The figures that ``pearl eval personalized`` makes of the first mode's records; then those that need the
+    trials."""
     from eval.recorded.personalized.judgements import Recording, parse_judgement
     from eval.recorded.personalized.report import PersonalizedOptions, recording_report
 

@@ -66,7 +66,7 @@ SCHEMES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeQualityOptions:
-    """``shown`` are the examples that stand in the prompt, drawn when the items are read."""
+    """Options of the judge; ``shown`` are the examples in its prompt, drawn when the items are read."""
 
     preset: str = PRESETS.default
     order: str = pairwise.BOTH
@@ -113,7 +113,7 @@ class QualityItem:
 
 
 def load(path: Path, options: JudgeQualityOptions) -> tuple[Items[QualityItem], JudgeQualityOptions]:
-    """The pairs, and the options with the examples drawn. Raises InputError for files or examples that do not do."""
+    """Read the pairs, and draw the examples into the options. Raises InputError for unusable files or examples."""
     known("scheme", options.scheme, SCHEMES)
     if (options.examples is None) != (options.shots == 0):
         raise InputError("--shots and --examples need each other.", param="shots")
@@ -128,7 +128,7 @@ def load(path: Path, options: JudgeQualityOptions) -> tuple[Items[QualityItem], 
 def drawn(
     records: Sequence[QualityRecord], pairs: Sequence[QualityPair], options: JudgeQualityOptions
 ) -> list[QualityPair | ScoredParagraph]:
-    """Draw the examples, by the seed; of pairs, as many that prefer the first text as the second, or one more.
+    """Draw examples by the seed; of pairs, as many that prefer the first text as prefer the second, or one more.
 
     Raises InputError where too few records are left that share no paragraph with the items.
     """
@@ -160,7 +160,7 @@ def of_pairs(check: Check[Sequence[QualityPair]]) -> Check[Sequence[QualityItem]
 
 
 def trials(items: Sequence[QualityItem], options: JudgeQualityOptions) -> Iterator[Trial[QualityItem]]:
-    """A pair in the orders asked for, or each of its texts, the first and then the second."""
+    """The trials of the pairs in the orders asked for, or, for points, of each pair's first and second text."""
     order = pairwise.BOTH if options.scheme == POINTS else options.order
     return pairwise.in_orders(items, options.draws, order, options.seed)
 
@@ -193,12 +193,12 @@ _ANSWER = {
 
 
 def system(scheme: str, *, reasons: bool = False) -> Message:
-    """The task and the form of the answer, with the reasons in front or without."""
+    """The system message: the task and the form of the answer, with reasons before the answer or without."""
     return Message("system", f"{_TASK[scheme]}\n{_ANSWER[reasons]} {_FORM[scheme]}")
 
 
 def ask(trial: Trial[QualityItem], options: JudgeQualityOptions) -> Messages:
-    """Every example with its answer, then the question."""
+    """The messages of a trial: every example with its answer, then the question."""
     turns = [system(options.scheme, reasons=options.reasons)]
     for example in options.shown:
         said = answer(example, reasons=options.reasons)
@@ -213,8 +213,8 @@ def question(record: QualityPair | ScoredParagraph) -> str:
 
 
 def answer(record: QualityPair | ScoredParagraph, *, reasons: bool = False) -> str:
-    """The answer that people's word on a record comes to, in the form that is asked for; behind the record's reasons,
-    if it has some and they are asked for."""
+    """The answer that is right by people's label of a record, in the form that the prompt asks for; with ``reasons``,
+    below the record's reasons if it has some."""
     above = f"{record.rationale}\n" if reasons and record.rationale else ""
     if isinstance(record, QualityPair):
         return f'{above}{{"preference": "{record.preferred}"}}'
@@ -240,7 +240,7 @@ SCALE = Scale(rewarded.LOWEST_SCORE, rewarded.HIGHEST_SCORE)
 
 
 def read(reply: str, trial: Trial[QualityItem], options: JudgeQualityOptions) -> Verdict | Points:
-    """Read a verdict, where A is the text shown first, or the points of the first text."""
+    """Parse a verdict, where A is the text shown first, or the points of the single text shown."""
     if options.scheme == PAIR:
         return PREFERENCES.read(reply, trial.shown(trial.item.texts))
     return SCALE.read(reply, trial.shown(trial.item.texts)[:1])
@@ -250,8 +250,8 @@ def read(reply: str, trial: Trial[QualityItem], options: JudgeQualityOptions) ->
 
 
 def margins(judgements: Sequence[Judgement[QualityItem]], options: JudgeQualityOptions) -> Floats:
-    """(N,) by pair: the share of answers for the first text less that for the second, or the difference of the mean
-    points; NaN without an answer."""
+    """By pair, (N,): the share of answers for the first text less that for the second, or the difference of the texts'
+    mean points; NaN without an answer."""
     given: dict[int, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
     for judgement in judgements:
         first, second = given[judgement.trial.place]
@@ -270,8 +270,8 @@ def margins(judgements: Sequence[Judgement[QualityItem]], options: JudgeQualityO
 
 
 def figures(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -> dict[str, Any]:
-    """The accuracy of the judge beside every trivial scorer, as ``pearl eval quality`` reports it, and what its replies
-    and its positions are worth."""
+    """The judge's accuracy, compared with every trivial scorer as in ``pearl eval quality``, and figures of its unread
+    replies and its position bias."""
     pairs = [item.pair for item in judgements.items.every]
     said = margins(judgements.every, options)
     # two answers that differ are half right; points are no answers to count
@@ -298,7 +298,7 @@ def figures(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -
 
 
 def lines(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -> Iterator[dict[str, Any]]:
-    """A line a trial: the pair, the draw, the order or the text, the verdict about the texts as shown, the reply."""
+    """Yield a record for each trial: pair, draw, order or text, verdict about the texts as shown, and reply."""
     for judgement, text in judgements.first.with_texts():
         trial, verdict = judgement.trial, judgement.verdict
         place = {"swapped": trial.swapped} if options.scheme == PAIR else {"text": 1 + trial.swapped}
@@ -319,7 +319,7 @@ def lines(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -> 
 
 
 def tables(result: Json) -> Iterator[Table]:
-    """The accuracies as ``pearl eval quality`` shows them, then what the judge is worth."""
+    """Tables of the accuracies, as ``pearl eval quality`` shows them, then of the judge's reliability."""
     yield from quality_tables(result)
     unread = result["verdicts"].get("invalid", 0) + result["verdicts"].get("error", 0)
     reasons = ", ".join(f"{name} {count:,}" for name, count in {**result["invalid"], **result["failed"]}.items())

@@ -1,5 +1,5 @@
-"""Conversations that ``pearl train chat`` makes a judge of writing quality from (papers/writing-quality-rewards.txt,
-section 4): the question of the judge about a pair or a scored text, and the right answer."""
+"""Conversations by which ``pearl train chat`` trains a judge of writing quality (papers/writing-quality-rewards.txt,
+section 4): the judge's question about a pair or a scored text, and the right answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PRESETS = Presets(
 
 
 def chats_of(data: Iterable[Path], variant: str, rationale: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the conversations, and the number of records taken and left out. Raises InputError where none is left."""
+    """Make the conversations, and count the records taken and left out. Raises InputError where none is left."""
     records = [record for path in data for record in read_quality(path)]
     if "P" in variant and rationale == NONE:  # nobody gave reasons for these
         scored = [record for record in records if isinstance(record, ScoredParagraph) and not record.off_scale]

@@ -79,9 +79,9 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A way of asking. ``present_from`` is the lowest score that stands for present; of three labels "not" and
-    "somewhat" reach up to the two of ``up_to``. ⚠ Footnotes 2 and 3 of the paper begin the scale of ten at 0, the
-    prompt at 1: a 0 is none of the scale."""
+    """A way of asking. ``present_from`` is the lowest score that counts as present; ``up_to`` are the highest scores of
+    the labels "not" and "somewhat", of three. ⚠ Footnotes 2 and 3 of the paper begin the scale of ten at 0, the prompt
+    at 1: a 0 is off the scale."""
 
     name: str
     scale: Labels[Points] | Scale
@@ -124,7 +124,7 @@ LABELS: Mapping[int, tuple[str, ...]] = {2: (ABSENT, PRESENT), 3: ("not", "somew
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectOptions:
-    """``ways``: the schemes, each with the persona that the judge is told to be, None for an expert."""
+    """Options of the judge; ``ways``: each scheme with the persona that the judge is told to be, None for an expert."""
 
     preset: str = PRESETS.default
     style_shown: str = DEFINITION
@@ -164,7 +164,7 @@ One id may stand on several lines, with another style each. `pearl judge style-w
 
 @dataclass(frozen=True, slots=True)
 class StyleItem:
-    """``about``: the fields of ABOUT that it has."""
+    """A text and a style to look for; ``about``: its generator and persona, where the file names them."""
 
     line: int
     id: str
@@ -176,7 +176,7 @@ class StyleItem:
 
 
 def load(path: Path, options: DetectOptions) -> tuple[Items[StyleItem], DetectOptions]:
-    """The items, and the ways of asking. Raises InputError that names file, line and field of the first bad one."""
+    """Read the items, and the ways of asking. Raises InputError that names file, line and field of a bad line."""
     schemes = [SCHEMES[known("scheme", name, SCHEMES)] for name in dict.fromkeys(options.scheme)]
     for scheme in schemes:
         if options.labels == 3 and scheme.up_to is None:
@@ -254,7 +254,7 @@ def trials(items: Sequence[StyleItem], options: DetectOptions) -> Iterator[Trial
 
 
 def ask(trial: Trial[StyleItem], options: DetectOptions, before: float | None = None) -> Messages:
-    """``before``: what the judge said in this draw, to be thought over."""
+    """The messages of a trial; ``before``: the score that the judge gave in this draw, to be reconsidered."""
     item, (scheme, persona) = trial.item, trial.way
     asks = scheme.asks.format(task=item.task, style=f'"{item.style}"')
     parts = [f"Below is {TASKS[item.task]}. {asks}", scheme.answers]
@@ -275,7 +275,7 @@ def reflect(judgement: Judgement[StyleItem], reply: str, options: DetectOptions)
 
 
 def unlabelled(options: DetectOptions) -> str | None:
-    """Several ways of asking have several labels for one that people give."""
+    """The reason why people's labels cannot be compared: several ways of asking give several labels. Else None."""
     several = len(options.ways) > 1 or options.reflect
     return "give one --scheme, at most one --as, and no --reflect or --protected" if several else None
 
@@ -289,7 +289,7 @@ def read(reply: str, trial: Trial[StyleItem], options: DetectOptions) -> Points:
 
 
 def label_of(scheme: Scheme, score: float, labels: int = 2) -> str:
-    """The one of ``LABELS[labels]`` that a score stands for."""
+    """The label among ``LABELS[labels]`` that a score stands for."""
     if labels == 2:
         return PRESENT if score >= scheme.present_from else ABSENT
     assert scheme.up_to is not None
@@ -302,8 +302,8 @@ def _label(judgement: Judgement[StyleItem], labels: int) -> str | None:
 
 
 def lines(judgements: Judgements[StyleItem], options: DetectOptions) -> Iterator[dict[str, Any]]:
-    """One a trial and round, as ``pearl eval style`` reads them: the verdict is always one of the two labels; with
-    three there is ``label``, too."""
+    """Yield a record for each trial and round, as ``pearl eval style`` reads it: ``verdict`` is absent, present,
+    invalid or error; if there are three labels, ``label`` has that one."""
     for asked, suffix in ((judgements.first, ""), (judgements.again, REFLECTED)):
         for judgement, text in asked.with_texts() if asked else ():
             verdict, item, (scheme, persona) = judgement.verdict, judgement.trial.item, judgement.trial.way
@@ -409,7 +409,7 @@ def _figures(draws: Draws, options: DetectOptions) -> dict[str, Any]:
 
 
 def changes(first: Draws, again: Draws, options: DetectOptions) -> dict[str, Any]:
-    """The share of draws with two answers in which the judge changes its answer on seeing it again."""
+    """The share of draws with two answers in which the judge changes its answer when shown it again."""
     before = [draw for draw in first if isinstance(draw.verdict, Score)]  # those were asked again
     pairs = [
         (new.trial.item.id, _label(old, options.labels), label)
@@ -428,7 +428,7 @@ def changes(first: Draws, again: Draws, options: DetectOptions) -> dict[str, Any
 
 
 def tables(result: Json) -> Iterator[Table]:
-    """All styles on each scale, each style, the personas of the judge, the reflection, what is wrong with the items."""
+    """Tables of all styles by scheme, of each style, of the judge's personas, of second answers, and of faults."""
     caption = (
         f"{result['items']:,} items of {result['texts']:,} texts, {result['draws']} draws by {result['judge']}, preset "
         f"{result['preset']}; 95% intervals by bootstrap over texts. A style is found where a draw says more than "

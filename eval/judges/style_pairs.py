@@ -1,8 +1,8 @@
 """Pairs of texts for the style ranking judge, from texts that were written for personas, three styles each, and scored
 for each style (papers/style-judges.txt, 3.2.2 and appendix E.1).
 
-Texts that name a style of their persona are dropped. Of the others that differ, the one that follows its persona most
-and the one that follows it least are kept; without a persona two at random. All pairs for one request are formed.
+Texts that name a style of their persona are dropped. Of a persona's other, dissimilar texts those that follow it most
+and least are kept; without a persona two at random. All pairs of kept texts for one request are formed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Scores = Mapping[str, Mapping[str, float]]  # of a text, by its id, and of a sty
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """``score`` is the mean of its scores over the ``styles`` it was asked for; 0 where it was asked for none."""
+    """A text written for a request; ``score``: the mean of its scores for the ``styles`` asked for, 0 without any."""
 
     id: str
     task: str
@@ -59,8 +59,8 @@ class Response:
 def read_responses(
     path: Path, judged: Scores | None = None, persona_1: str = RICH, *, scored: bool = True
 ) -> Lines[Response]:
-    """``judged`` are scores in the place of the file's own; not ``scored``: none are needed. Raises InputError that
-    names file, line and field."""
+    """Read texts; ``judged`` scores replace those in the file, and if not ``scored`` none are needed. Raises InputError
+    that names file, line and field."""
     parse = partial(_parse, judged=judged, personas=personas_by(persona_1), scored=scored)
     return read_items(path, FIELDS, parse)
 
@@ -116,8 +116,8 @@ def _scores(value: Mapping[str, Any]) -> dict[str, float]:
 
 
 def detected_scores(path: Path) -> Scores:
-    """The mean score of each text for each style over all draws, of one judge by one scheme; lines without a score are
-    passed over. Raises InputError that names file, line and field."""
+    """The mean score over all draws of each text for each style, from the judgements of one judge by one scheme; lines
+    without a score are skipped. Raises InputError that names file, line and field."""
     scores: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     judges: set[str] = set()
 
@@ -178,7 +178,7 @@ class PairLines:
 
 
 def build_pairs(responses: Sequence[Response], options: PairOptions, encode: Encode) -> PairLines:
-    """``encode`` gives a vector for each text, and is asked only where a persona has more than are kept."""
+    """Pair the texts of each request. ``encode`` makes text vectors, where a persona has more texts than ``keep``."""
     lines: list[dict[str, Any]] = []
     groups: dict[tuple[str, str, str], list[Response]] = defaultdict(list)
     for response in responses:
@@ -205,7 +205,7 @@ def build_pairs(responses: Sequence[Response], options: PairOptions, encode: Enc
 def _chosen(
     group: Iterable[Response], options: PairOptions, encode: Encode, chance: random.Random, counts: Counter[str]
 ) -> Iterator[Response]:
-    """The two of each persona."""
+    """Yield the two texts that are kept of each persona."""
     by_persona: dict[str | None, list[Response]] = defaultdict(list)
     for response in group:
         by_persona[response.persona].append(response)
@@ -229,7 +229,7 @@ def extremes(responses: Sequence[Response]) -> Sequence[Response]:
 
 
 def distinct(texts: Sequence[str], options: PairOptions, encode: Encode) -> list[int]:
-    """The places of at most ``keep`` texts: of each cluster (k-means of their vectors) the one nearest to its mean."""
+    """The indices of at most ``keep`` dissimilar texts, each the one nearest to the mean of a k-means cluster."""
     if len(texts) <= options.keep:
         return list(range(len(texts)))
     return sorted(nearest for nearest, *_ in clusters_of(encode(texts), options.keep, options.seed))

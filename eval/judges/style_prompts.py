@@ -1,10 +1,9 @@
 """Ranking system prompts by how well they steer a generator to wanted styles (papers/style-judges.txt, appendix D).
 
-A text that a prompt steered stands against one that was not, judged by all its styles, by each alone, and by
-helpfulness, where a prompt that steers should lose: a judge that is not told the styles prefers what it is used to.
-
-⚠ Five of the 48 scores in tables 14 to 16 are not what their own rates come to: one is another figure of its row
-(Claude's tweets, prompt 1), and for OLMo's summaries they are the shares of short ones. Table 13 has the right ones.
+A text that a prompt steered is compared with one written without, by all its styles, by each alone, and by helpfulness,
+where a prompt that steers should lose: a judge that is not told the styles prefers the usual style. ⚠ Five of the 48
+scores in tables 14 to 16 do not follow from their own rates: one is another figure of its row (Claude's tweets, prompt
+1), and for OLMo's summaries they are the shares of short ones. Table 13 has the right ones.
 """
 
 from __future__ import annotations
@@ -30,14 +29,15 @@ STYLED, UNSTYLED = ("ab_style", "validation_style"), ("ab_helpfulness", "validat
 
 
 def alignment(all_styles: float, single_style: float, default: float) -> float:
-    """The score of a prompt from how often its text is taken, in percent: 100 if always when the styles are asked for
-    and never when they are not."""
+    """A prompt's score, from the percentages of comparisons that choose its text: 100 if always when the styles are
+    asked for and never when they are not."""
     return (all_styles + single_style + 100 - default) / 3
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One judgement: which of RATES it belongs to, and whether the steered text was ``taken``, None without answer."""
+    """One judgement; ``rate``: the one of RATES it counts for; ``taken``: the steered text was chosen, None: no
+    answer."""
 
     task: str
     generator: str
@@ -48,7 +48,7 @@ class Comparison:
 
 
 def prompts_report(paths: Sequence[Path]) -> dict[str, Any]:
-    """Report every prompt with its rates and score, by task and generator. Raises InputError."""
+    """The rates and score of every prompt, by task and generator. Raises InputError."""
     judgements = [judged for path in paths for judged in read_lines(path, frozenset(), _parse, "judgement").parsed]
     by_prompt: dict[tuple[str, str, str], list[Comparison]] = defaultdict(list)
     for comparison in filter(None, judgements):
@@ -71,7 +71,7 @@ def prompts_report(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def _figures(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Judgements without an answer are left out, and counted."""
+    """The rates and score of one prompt; judgements without an answer are left out, and counted."""
     of_rate = np.array([[comparison.rate == rate for rate in RATES] for comparison in comparisons], float)  # (N, 3)
     taken = of_rate * np.array([[comparison.taken is True] for comparison in comparisons])
     answered = of_rate * np.array([[comparison.taken is not None] for comparison in comparisons])

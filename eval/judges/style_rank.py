@@ -1,7 +1,6 @@
 """The style ranking judge (papers/style-judges.txt, 4.2, tables 10 to 12): which of two texts has more of the wanted
-styles, or does better what was asked? Either both texts are compared, in both orders, or each gets points by a rubric;
-the draws of an item make its label: a, b or a tie.
-"""
+styles, or better does what was asked? Either both texts are compared, in both orders, or each gets points by a rubric;
+the draws on an item are combined into its label: a, b or a tie."""
 
 from __future__ import annotations
 
@@ -60,8 +59,8 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True)
 class RankScheme:
-    """``pairs``: both texts are shown, in both orders, else each alone; ``styled``: the styles are named;
-    ``justified``: the verdict stands below its reasons."""
+    """A way of asking. ``pairs``: both texts are shown, in both orders, else each alone; ``styled``: the styles are
+    named; ``justified``: the reply gives reasons before its verdict."""
 
     description: str
     pairs: bool
@@ -118,7 +117,7 @@ eval style` compares what --judgements writes with people's own labels."""
 
 @dataclass(frozen=True, slots=True)
 class RankItem:
-    """``texts`` are a and b; ``sources``: the fields of SOURCES that it has."""
+    """Two texts for one request; ``texts`` are a and b; ``sources``: the fields of SOURCES that the file has."""
 
     line: int
     id: str
@@ -130,12 +129,13 @@ class RankItem:
 
     @property
     def cluster(self) -> str:
-        """Pairs of texts for one request are not independent of each other."""
+        """The task and request: pairs of texts for one request are not independent."""
         return f"{self.task} {self.request}"
 
 
 def load(path: Path, options: RankOptions) -> tuple[Items[RankItem], RankOptions]:
-    """Each must name a style where styles are judged. Raises InputError that names file, line and field."""
+    """Read the items; each must name a style if styles are judged. Raises InputError that names file, line and
+    field."""
     styled = SCHEMES[known("scheme", options.scheme, SCHEMES)].styled
 
     def parse(value: dict[str, Any], number: int) -> RankItem:
@@ -175,7 +175,7 @@ FENCES = Fences(("request", "output_a", "output_b", "response"))
 
 
 def ask(trial: Trial[RankItem], options: RankOptions) -> Messages:
-    """Compare both texts, or score the one that stands first."""
+    """The messages that ask to compare both texts, or to score the one shown first."""
     item, styled = trial.item, options.way.styled
     parts = [f"Instruction: {prompts.ASKED_FOR[item.task]}\n{FENCES.around('request', item.request)}"]
     if styled:
@@ -243,7 +243,7 @@ JUSTIFIED: Mapping[bool, Labels[Verdict]] = {  # by whether styles are judged
 
 
 def read(reply: str, trial: Trial[RankItem], options: RankOptions) -> Verdict | Points:
-    """A is Output (a), the text that stands first; points are those of the first."""
+    """Parse a verdict, where A is Output (a), the text shown first, or the points of the text shown first."""
     request, first, second = trial.item.request, *trial.shown(trial.item.texts)
     if options.way.justified:
         return JUSTIFIED[options.way.styled].read(reply, (request, first, second))
@@ -278,7 +278,7 @@ def _text_or_score(verdict: Verdict | Points) -> str | float | None:
 
 def figures(judgements: Judgements[RankItem], options: RankOptions) -> dict[str, Any]:
     """The texts compared and how, the checks of the items, the figures, and the label of each item. Intervals are by
-    bootstrap over the requests, which several pairs share."""
+    bootstrap over requests, since several pairs share one."""
     every, items = judgements.every, judgements.items.every
     ranked = list(zip(items, rank(every, options), strict=True))
     taken = np.array([float(draws.label == A) - float(draws.label == B) for _, draws in ranked])
@@ -330,7 +330,7 @@ def label_figures(ranked: Sequence[tuple[RankItem, DrawLabels]], seed: int) -> d
 
 
 def scores(every: Sequence[Judgement[RankItem]]) -> dict[str, Any]:
-    """The points that were given to text a and to text b: their mean, and how often each."""
+    """The points given to text a and to text b: their mean, and the number of times that each was given."""
     points: dict[str, list[float]] = {A: [], B: []}
     for judgement in every:
         if isinstance(judgement.verdict, Score):
@@ -342,8 +342,8 @@ def scores(every: Sequence[Judgement[RankItem]]) -> dict[str, Any]:
 
 
 def lines(judgements: Judgements[RankItem], options: RankOptions) -> Iterator[dict[str, Any]]:
-    """A line a trial, as ``pearl eval style`` reads them, with a digest of the request, over which it draws its
-    resamples. What helpfulness was judged by is of no style."""
+    """Yield a record for each trial, as ``pearl eval style`` reads it, with a digest of the request, by which resamples
+    are drawn. Records of helpfulness schemes name no style."""
     pairs = options.way.pairs
     for judgement, text in judgements.first.with_texts():
         trial, verdict = judgement.trial, judgement.verdict
@@ -370,7 +370,7 @@ def lines(judgements: Judgements[RankItem], options: RankOptions) -> Iterator[di
 
 
 def tables(result: Json) -> Iterator[Table]:
-    """The labels of all items and of each task, what the judge is worth, what is wrong with the items."""
+    """Tables of labels over all items and by task, of the judge's reliability, and of faults of the items."""
     caption = (
         f"{result['items']:,} pairs for {result['requests']:,} requests, {result['draws']} draws by {result['judge']}, "
         f"scheme {result['scheme']}, preset {result['preset']}; 95% intervals by bootstrap over requests."

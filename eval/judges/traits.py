@@ -1,8 +1,8 @@
 """The trait judge (papers/feedback-forensics.txt, 2.2, appendices C, F.2, I and J): which of two texts does each of up
 to forty rules select? A rule is a trait put as an instruction, "Select the response that is more concise".
 
-A reply votes on all the rules of a question at once. Their order is shuffled for each vote, the texts change places by
-a coin, and several votes on a pair become one.
+A reply votes on all the rules of a question at once. The rules' order is shuffled for each vote, a coin decides the
+order of the texts, and several votes on a pair are combined into one.
 """
 
 from __future__ import annotations
@@ -103,21 +103,21 @@ MOST_PER_CALL = 40
 
 
 def instruction(trait: str) -> str:
-    """The trait as a rule, in the published form, from which ids are made."""
+    """The trait as a rule in the published form, "Select the response that ...", from which its id is made."""
     trait = " ".join(trait.split()).rstrip(".")
     return trait if trait.lower().startswith("select the ") else f"{INSTRUCTION} {trait}"
 
 
 def label(rule: str) -> str:
-    """The trait without the instruction."""
+    """The trait that a rule states, without the instruction."""
     return rule.removeprefix(f"{INSTRUCTION} ")
 
 
 def read_traits(sources: Sequence[str]) -> tuple[str, ...]:
-    """The rules of files with a trait a line, and of the published list for its name; a line that begins with # is a
-    remark.
+    """The rules from files with one trait per line, and of the published list for its name; lines that begin with # are
+    comments.
 
-    Raises InputError that names file and line of a trait that is too long or stands twice, and for an empty file.
+    Raises InputError that names file and line of a trait that is too long or occurs twice, and for an empty file.
     """
     rules: dict[str, tuple[str, str]] = {}  # with their places
     for source in sources:
@@ -150,7 +150,7 @@ def _lines_of(path: Path) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraitOptions:
-    """``rules`` are read from ``traits``, where they are not given."""
+    """Options of the judge; ``rules`` are read from ``traits`` unless given."""
 
     preset: str = PRESETS.default
     votes: int = 1
@@ -181,7 +181,7 @@ class TraitOptions:
 
 @dataclass(frozen=True, slots=True)
 class TraitItem:
-    """A pair of the file, the ``line``-th."""
+    """A pair to judge, the ``line``-th pair of its file."""
 
     line: int
     pair: Pair
@@ -196,13 +196,13 @@ class TraitItem:
 
 
 def load(path: Path, options: TraitOptions) -> tuple[Items[TraitItem], TraitOptions]:
-    """Raises InputError for a file of pairs or of traits that cannot be used."""
+    """Read the pairs and the rules. Raises InputError for a file of pairs or of traits that cannot be used."""
     rules = options.rules or read_traits(options.traits or [PUBLISHED])
     return items_of(read_pairs(path), str(path)), replace(options, rules=rules)
 
 
 def items_of(data: AnnotatedPairs, where: str) -> Items[TraitItem]:
-    """Every pair with both texts; models of an arena also answer with nothing. Raises InputError where none has."""
+    """The pairs with two non-empty texts, as items; a model may answer with nothing. Raises InputError without any."""
     items = [TraitItem(number, pair) for number, pair in enumerate(data.pairs, start=1)]
     every = tuple(item for item in items if all(text.strip() for text in item.texts))
     if not every:
@@ -224,14 +224,14 @@ CHECKS: Sequence[Check[Sequence[TraitItem]]] = (
 
 
 def orders(options: TraitOptions) -> list[list[int]]:
-    """The order of the rules in each vote, the same for every pair."""
+    """The order of the rules in each vote, as indices; each vote has its own, the same for every pair."""
     number = len(options.rules)
     return [random.Random(f"{options.seed} {vote}").sample(range(number), number) for vote in range(options.votes)]
 
 
 def trials(items: Sequence[TraitItem], options: TraitOptions) -> Iterator[Trial[TraitItem]]:
-    """``way``: the places of the rules that one question asks about, in its order. A coin for the pair and the vote
-    swaps the texts; it is the same wherever the pair stands in a file."""
+    """Yield trials whose ``way`` is the indices of the rules in one question, in its order. The texts are swapped by a
+    coin that depends on the pair and the vote, not on the pair's place in a file."""
     size = options.per_call
     lots = [[order[start : start + size] for start in range(0, len(order), size)] for order in orders(options)]
     for place, item in enumerate(items):
@@ -265,14 +265,14 @@ def ask(trial: Trial[TraitItem], options: TraitOptions) -> Messages:
 
 
 def read(reply: str, trial: Trial[TraitItem], options: TraitOptions) -> Votes | Invalid:
-    """A is the text that stands first."""
+    """Parse the votes of a reply; A is the text shown first."""
     shown = (trial.item.pair.prompt or "", *trial.item.texts)
     alone, salvage = options.text_around == INVALID_REPLY, options.cut_off == SALVAGED
     return read_votes(reply, len(trial.way), shown, alone=alone, salvage=salvage)
 
 
 def longest_reply(options: TraitOptions) -> int:
-    """Tokens of a reply that has a word for each rule of a question, with room for white space and a sentence."""
+    """The most tokens of a reply: a word for each rule of a question, white space and a sentence."""
     return 64 + 24 * options.per_call
 
 
@@ -281,7 +281,7 @@ def longest_reply(options: TraitOptions) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A pair's votes for each rule, in the order of the runs; A is the pair's first text."""
+    """The votes on a pair, for each rule in the order of the runs; A is the pair's first text."""
 
     item: TraitItem
     swapped: tuple[bool, ...]
@@ -299,15 +299,15 @@ def ballots(judgements: Iterable[Judgement[TraitItem]], options: TraitOptions) -
 
 
 def votes_of(judgement: Judgement[TraitItem]) -> Iterator[tuple[int, Verdict]]:
-    """The votes about the pair's own texts, by the places of their rules; every rule of a reply that cannot be read, or
-    that failed, has that as its vote."""
+    """The votes on the pair's own texts, with the indices of their rules; if the reply is invalid or failed, that is
+    the vote for each of its rules."""
     verdict, places = judgement.of_item(), judgement.trial.way
     yield from zip(places, verdict.by_rule if isinstance(verdict, Votes) else (verdict,) * len(places), strict=True)
 
 
 def decided(votes: Sequence[Verdict], cross_vote: str) -> Verdict | None:
-    """The vote that all votes on a pair come to; None where they do not agree as they should. Invalid votes count as
-    votes for invalid, as in the published code; a call that failed leaves no vote at all, whatever the others say."""
+    """The vote that several votes on a pair are combined into; None where too few agree. Invalid votes count as votes
+    for invalid, as in the published code; if a call failed the result is Failed, whatever the other votes."""
     for vote in votes:
         if isinstance(vote, Failed):
             return vote
@@ -320,7 +320,7 @@ ORDERS, MADE_BY = "shown_as", "trait_votes"  # fields of a pair and of the metad
 
 
 def recorded_vote(votes: Sequence[Verdict], cross_vote: str) -> Vote | None:
-    """The vote for a file of pairs; None where a call failed. Votes that disagree make the trait not applicable."""
+    """The combined vote as a file of pairs has it; None if a call failed, not applicable where votes disagree."""
     verdict = decided(votes, cross_vote)
     if isinstance(verdict, Failed):
         return None
@@ -330,9 +330,9 @@ def recorded_vote(votes: Sequence[Verdict], cross_vote: str) -> Vote | None:
 
 
 def annotated(data: AnnotatedPairs, judgements: Judgements[TraitItem], options: TraitOptions) -> AnnotatedPairs:
-    """The data set with an annotator for each rule and its votes on the pairs that were judged, and none of an earlier
-    run's on the others. The judge, the order of the rules in each vote and, beside each pair, the orders of its texts
-    are kept there, too."""
+    """The data set with an annotator for each rule, whose votes on the pairs judged replace all of an earlier run. Also
+    records the judge, the order of the rules in each vote and, with each pair, the orders in which its texts were
+    shown."""
     made = {
         "judge": judgements.model,
         "votes": options.votes,
@@ -359,8 +359,8 @@ def choices_of(options: TraitOptions) -> dict[str, str]:
 
 
 def figures(judgements: Judgements[TraitItem], options: TraitOptions) -> dict[str, Any]:
-    """The votes for each trait, single ones and those of pairs, how replies were read, and how often the text that
-    stands first is chosen, with an interval by bootstrap over pairs."""
+    """The votes for each trait, single and combined by pair, counts of how replies were parsed, and how often the text
+    shown first is chosen, with an interval by bootstrap over pairs."""
     cast = list(ballots(judgements.every, options))
     verdicts = [judgement.verdict for judgement in judgements.every]
     read_replies = [verdict for verdict in verdicts if isinstance(verdict, Votes)]
@@ -403,7 +403,7 @@ def _trait(rule: str, votes_by_pair: Sequence[Sequence[Verdict]], cross_vote: st
 
 
 def lines(judgements: Judgements[TraitItem], options: TraitOptions) -> Iterator[dict[str, Any]]:
-    """A line a reply: the pair, the vote's number, the orders, and the votes by trait, about the pair's own texts."""
+    """Yield a record for each reply: pair, vote number, text order, and votes by trait on the pair's own texts."""
     ids = options.ids
     for judgement, text in judgements.first.with_texts():
         trial, votes = judgement.trial, {ids[place]: vote for place, vote in votes_of(judgement)}

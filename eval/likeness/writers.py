@@ -1,9 +1,9 @@
-"""The people of a history file, divided into impostors, people to tune on and people to test, their later texts, and
-claims that a person wrote one, true and false: the trials of ``pearl eval likeness``. Methods score how likely a claim
-is: ours, its parts, and two baselines, cosines of embeddings and of characters.
+"""Trials of ``pearl eval likeness``: true and false claims that a person of a history file wrote a passage. People are
+divided into impostors, people to tune on and people to test. Methods score how likely a claim is to be true: PEARL's
+likeness, its two parts, and two baselines, cosines of embeddings and of character n-grams.
 
-A person's last texts are held back: what is asked about came after the history. People are divided by a hash of their
-id, so the same ones are always tested, whatever file they stand in.
+A person's last texts are held back, so that passages were written after the history. People are divided by a hash of
+their id, so the same people are always tested, in whatever file they occur.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ QUERY_WORDS = 100  # of a passage, to find one on its topic
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """A person and their texts, both parts oldest first."""
+    """A person with their texts, divided into history and later texts, each oldest first."""
 
     user: str
     history: tuple[str, ...]
@@ -49,13 +49,13 @@ class Claimant:
 
 
 def part_of(user: str) -> str:
-    """The part of a user: two fifths of all people are impostors, a fifth is for tuning, two fifths are tested."""
+    """The part that a user's hash gives: two fifths of people are impostors, a fifth for tuning, two fifths tested."""
     bucket = int(sha256(user.encode()).hexdigest()[:8], 16) % 100
     return IMPOSTORS if bucket < 40 else DEV if bucket < 60 else TEST
 
 
 def texts_by_user(path: Path) -> dict[str, list[str]]:
-    """Everybody's different texts, oldest first. Raises InputError that names file, line and field of a bad one."""
+    """Every user's distinct texts, oldest first. Raises InputError that names file, line and field of a bad line."""
     histories = read_histories(path, timestamp_required=True)
     return {
         user: distinct(document.text for document in sorted(documents, key=lambda document: document.timestamp or 0.0))
@@ -64,7 +64,7 @@ def texts_by_user(path: Path) -> dict[str, list[str]]:
 
 
 def writers_of(texts: Mapping[str, Sequence[str]], part: str) -> list[Claimant]:
-    """The people of a part with enough texts, each with their history and what came after it."""
+    """The people of a part with enough texts, each split into history and later texts."""
     writers = []
     for user, user_texts in texts.items():
         if part_of(user) == part and len(user_texts) >= LEAST_TEXTS:
@@ -108,8 +108,8 @@ class Claim:
 
 
 def claims(writers: Sequence[Claimant], words: int, seed: int = 0) -> list[Claim]:
-    """For each writer claim some of their own later passages, random passages by others, and for each own passage the
-    passage by somebody else that is nearest to it by BM25."""
+    """For each writer, claims to have written some of their own later passages, random passages by others, and for each
+    own passage the passage by somebody else that is nearest to it by BM25."""
     generator = random.Random(f"{seed} {words}")
     every = []
     for writer in writers:
@@ -153,7 +153,7 @@ LATEST_TEXTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
-    """All that the methods need."""
+    """The inputs of all methods: the writers, the impostors of each, and the encoder."""
 
     writers: Sequence[Claimant]
     reference: Callable[[Claimant], Impostors]  # the impostors of a writer
@@ -161,7 +161,7 @@ class Lineup:
 
 
 def scores_of(methods: Sequence[str], lineup: Lineup, claims: Sequence[Claim]) -> dict[str, Floats]:
-    """Each method's score of each claim, (N,); ours is NaN where it abstains, which leaves the claim out everywhere."""
+    """Each method's score per claim, (N,); likeness is NaN if it abstains, and the claim then counts for no method."""
     ours = _likenesses(lineup, claims)
     scores = {LIKENESS: ours[:, 0], WORDS: ours[:, 1], CHARACTERS: ours[:, 2]}
     if EMBEDDINGS in methods:

@@ -1,1 +1,1 @@
-"""Judgements that somebody else made."""
+"""Evaluating recorded judgements, votes and ratings of models and people."""

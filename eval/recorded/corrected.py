@@ -1,4 +1,4 @@
-"""The figures of ``pearl eval corrected``: a judge's rates with its errors taken out, and when it may be trusted."""
+"""The figures of ``pearl eval corrected``: a judge's rates corrected for its errors, and when it may be trusted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pearl.stats.bootstrap import Floats
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The error of the labelled items with at least this certainty."""
+    """The error of the judge on labelled items that have at least this certainty."""
 
     certainty: float  # percent
     labelled: int  # items
@@ -29,9 +29,9 @@ class Threshold:
 
 
 def fixed_sequence(certainty: Floats, wrong: NDArray[np.bool_], risk: float, confidence: float) -> Iterator[Threshold]:
-    """Yield the thresholds tested, from the highest down to the first that fails. Items without a certainty are NaN.
+    """Test thresholds of certainty, highest first; yield each, to the first that fails. NaN stands for no certainty.
 
-    Thresholds that too few items reach for any bound to hold are passed over; that depends on the certainties alone.
+    Thresholds that too few items reach for any bound to hold are skipped; that depends on the certainties alone.
     """
     fewest = math.log(1 - confidence) / math.log(1 - risk)
     for level in np.unique(certainty[np.isfinite(certainty)])[::-1]:
@@ -47,13 +47,13 @@ def fixed_sequence(certainty: Floats, wrong: NDArray[np.bool_], risk: float, con
 
 
 def trusted_from(steps: list[Threshold], risk: float) -> Threshold | None:
-    """The lowest threshold before the first that fails; None where there is none."""
+    """The lowest threshold tested before the first that fails; None if no threshold holds."""
     held = [step for step in steps if step.bound <= risk]
     return held[-1] if held else None
 
 
 def upper_bound(wrong: int, number: int, confidence: float) -> float:
-    """Clopper and Pearson's one-sided upper bound of the error."""
+    """Clopper and Pearson's one-sided upper confidence bound of the error rate, from ``wrong`` of ``number`` items."""
     from scipy.stats import beta
 
     return 1.0 if wrong == number else float(beta.ppf(confidence, wrong + 1, number - wrong))
@@ -82,7 +82,7 @@ class CorrectedOptions:
 def corrected_report(
     items: Sequence[JudgedItem], people: PeopleLabels, options: CorrectedOptions = CorrectedOptions()
 ) -> dict[str, Any]:
-    """Each label's rate in four ways, the judge's confusion, and the least certainty at which it may be trusted.
+    """Each label's rate, estimated in four ways, the judge's confusion, and the least certainty to trust it from.
 
     Raises InputError for labels that cannot be used.
     """
@@ -129,7 +129,7 @@ def corrected_report(
 
 
 def trusted_report(items: LabelledItems, options: CorrectedOptions) -> dict[str, Any]:
-    """The lowest certainty whose error stays below the risk, its coverage of all answered items, and the tests."""
+    """The least certainty above which the error stays below the risk, its coverage of answered items, and all tests."""
     among = items.data.labelled
     certainty, wrong = items.certainty[among], items.wrong[among] > 0
     steps = list(fixed_sequence(certainty, wrong, options.risk, options.confidence))
@@ -159,7 +159,7 @@ def trusted_report(items: LabelledItems, options: CorrectedOptions) -> dict[str,
 
 
 def corrected_tables(result: Json) -> Iterator[Table]:
-    """The rates, the confusion behind them, and when the judge may be trusted; of the report or of a part of one."""
+    """Tables of the rates, of the judge's confusion, and of when it may be trusted; for a report or the part of one."""
     caption = (
         f"Rates over {result['items']:,} items, {result['labelled']:,} of them labelled by people"
         f"{missing_words(result['labels_missing'])}; "

@@ -1,8 +1,8 @@
-"""Judgements and people's labels of some of their items, as files hold them: JSON Lines, optionally gzipped.
+"""Judgements, and people's labels of some of the judged items, read from JSON Lines files, optionally gzipped.
 
-A judgement is a line of any of our judges, or of a recording: the item is ``item`` (with ``style``, where one text is
-judged by several), else ``id``, else the line; the judge's label is ``outcome``, ``label``, ``answer`` or ``verdict``.
-A label is ``{"id", "label", "style"?, "rater"?}``; ``item`` does for ``id``, so that a rating page's file is one, too.
+A judgement is a line by any of PEARL's judges, or of a recording: the item is ``item`` (with ``style``, where one text
+is judged by several), else ``id``, else the line; the judge's label is ``outcome``, ``label``, ``answer`` or
+``verdict``. A label is ``{"id", "label", "style"?, "rater"?}``, with ``item`` for ``id`` in files of a rating page.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NO_ID = (None, "")  # 0 is one
 
 @dataclass(frozen=True, slots=True)
 class JudgedItem:
-    """All judgements of an item."""
+    """An item with all judgements of it."""
 
     id: str
     answers: tuple[str, ...]  # labels by the judge, one for each judgement that has one
@@ -56,14 +56,14 @@ class JudgedItem:
 
     @property
     def answer(self) -> str | None:
-        """The label that most judgements give; None for an even vote."""
+        """The label that most judgements give; None for a tie."""
         most = Counter(self.answers).most_common(2)
         return None if not most or (len(most) == 2 and most[0][1] == most[1][1]) else most[0][0]
 
     @property
     def certainty(self) -> float:
-        """In percent, the mean certainty that the judge said with its answer; else the share of its judgements that
-        agree, where it gave several; else NaN."""
+        """The certainty of the answer in percent: the mean that the judge stated with it, else the share of several
+        judgements that agree with it, else NaN."""
         if self.answer is None:
             return math.nan
         said = [certainty for answer, certainty in self.certainties if answer == self.answer]
@@ -73,7 +73,7 @@ class JudgedItem:
 
 @dataclass(frozen=True, slots=True)
 class PeopleLabels:
-    """The labels that raters gave each item, one each."""
+    """People's labels by item, one label per rater."""
 
     file: str
     labels: Mapping[str, Sequence[str]]
@@ -85,7 +85,7 @@ class PeopleLabels:
         return PeopleLabels(self.file, labels, self.missing)
 
     def majorities(self, says: Set[str]) -> dict[str, str]:
-        """The label of most raters, by item with a majority, in the words that the judge ``says``."""
+        """The label of most raters, for items with a majority, put in words that the judge ``says``."""
         meant = {item: filter(None, (_meant(label, says) for label in labels)) for item, labels in self.labels.items()}
         majorities = {item: JudgedItem(item, tuple(labels)).answer for item, labels in meant.items()}
         return {item: label for item, label in majorities.items() if label is not None}
@@ -138,8 +138,8 @@ def _style_checked(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
-    """Collect the judgements of each item. The two orders of a draw that ranks texts are one judgement: a tie where
-    they disagree, none where one is missing. Raises InputError for several judges or schemes, and for scores."""
+    """Group judgements by item. The two orders of one ranking draw are one judgement: a tie if they disagree, none if
+    an order is missing. Raises InputError for several judges or schemes, and for scores."""
     answers: dict[str, list[str]] = defaultdict(list)  # by item, in the order in which they first come
     ranked: dict[tuple[str, str], dict[str, str | None]] = defaultdict(dict)  # by item and draw, then by order
     certainties: dict[str, list[tuple[str, float]]] = defaultdict(list)
@@ -174,7 +174,7 @@ def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
 
 
 def item_name(item: object, style: str | Sequence[str] | None) -> str:
-    """The name of the item; a text judged by several styles is an item for each."""
+    """The name of an item; a text judged by several styles is one item per style."""
     return f"{item} ({styles_key(style)})" if style else str(item)
 
 
@@ -263,8 +263,8 @@ def check_items(people: PeopleLabels, items: Set[str]) -> None:
 
 
 def own_labels(items: Sequence[JudgedItem], limit: int | None) -> PeopleLabels:
-    """Take the labels that the judgements carry as ``ground_truth``, or a random sample of them. Raises InputError if
-    there are none."""
+    """The labels that the judgements themselves carry as ``ground_truth``, or a random sample of ``limit`` of them.
+    Raises InputError if there are none."""
     right = [(item.id, item.right) for item in items if item.right is not None]
     if not right:
         raise InputError("The judgements carry no ground_truth; give --labels.", param="labels")
@@ -276,7 +276,7 @@ def own_labels(items: Sequence[JudgedItem], limit: int | None) -> PeopleLabels:
 
 @dataclass(frozen=True, slots=True)
 class LabelledItems:
-    """The answered items, and people's labels of some of them."""
+    """The items with an answer, and people's labels of some of them, compared."""
 
     data: LabelledShares
     certainty: Floats  # percent, (N,); NaN for an item without a majority of judgements
@@ -286,8 +286,8 @@ class LabelledItems:
 
 
 def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> LabelledItems:
-    """Set people's labels beside the judge's. Raises InputError for labels of unknown items, where people gave only one
-    label, and where raters agree on fewer than ten items."""
+    """Match people's labels with the judge's answers. Raises InputError for labels of unknown items, where people gave
+    only one label, and where raters agree on fewer than ten items."""
     check_items(people, {item.id for item in items})
     answered = [item for item in items if item.answers]
     says = {answer for item in answered for answer in item.answers}

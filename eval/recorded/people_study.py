@@ -1,9 +1,8 @@
-"""People as third persons beside judges (papers/personalized-judge.txt, section 6 and table 5): what raters say another
-person would choose, by majority, with the mean certainty of those in it, and how far raters agree.
+"""People compared with judges (papers/personalized-judge.txt, section 6 and table 5): what raters say another person
+would choose, by majority, with the mean certainty of the raters in it, and how far raters agree.
 
-Ratings are JSON Lines, ``{"item", "rater", "label": "A" | "B" | "tie", "certainty"?, "ground_truth"?}``.
-
-Dimensions in comments: N items.
+Ratings are JSON Lines, ``{"item", "rater", "label": "A" | "B" | "tie", "certainty"?, "ground_truth"?}``. Dimensions in
+comments: N items.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ LABELS = ("A", "B", "tie")
 
 @dataclass(frozen=True, slots=True)
 class PersonRating:
-    """The rating of an item by one rater."""
+    """One rater's rating of an item."""
 
     item: str
     rater: str
@@ -46,8 +45,9 @@ class PersonRating:
 
 
 def read_person_ratings(path: Path, raters: Sequence[str] = ()) -> tuple[PersonRating, ...]:
-    """Read the ratings of a file; ``raters`` are all who were asked, if known. Raises InputError that names file, line
-    and field of the first bad rating, a second one by the same rater or one by another rater included."""
+    """Read the ratings of a file; ``raters``: everybody who was asked, if known. Raises InputError that names file,
+    line and field of the first bad rating, also of a second rating by one rater, or one by a rater who was not
+    asked."""
     lines: dict[tuple[str, str], int] = {}
     allowed = [*map(composed, raters)]
 
@@ -75,8 +75,8 @@ def _label(value: Any, param: str) -> str:
 
 
 def study_report(ratings: Sequence[PersonRating], records: Sequence[Path], threshold: float) -> dict[str, Any]:
-    """People and judges on the same items: those with a right answer and a majority. Raises InputError where there are
-    none, and where two sources disagree about the right answer."""
+    """Figures of people and judges on the same items, those with a right answer and a majority. Raises InputError if
+    there are none, and where two sources give different right answers."""
     judges = {str(path): {item.id: item for item in read_judged([path])} for path in records}
     by_item: dict[str, list[PersonRating]] = defaultdict(list)
     missing = sum(rating.label is None for rating in ratings)
@@ -125,8 +125,8 @@ def _majority(name: str, ratings: Sequence[PersonRating]) -> JudgedItem:
 
 
 def drawn_agreement(by_item: Mapping[str, Sequence[PersonRating]]) -> dict[str, Any] | None:
-    """Agreement of two random raters of an item, over DRAWS samples of items without replacement: mean, standard
-    deviation and the middle 95%. None where no item has two ratings."""
+    """Agreement of two random raters of an item, over DRAWS random samples of items: mean, standard deviation and the
+    middle 95%. None where no item has two ratings."""
     shared = [ratings for ratings in by_item.values() if len(ratings) > 1]
     if not shared:
         return None
@@ -162,7 +162,7 @@ def _row(who: str, items: Sequence[JudgedItem], right: Mapping[str, str], thresh
 
 
 def study_tables(result: Json) -> Iterator[Table]:
-    """People and judges side by side, at the threshold and at the others."""
+    """Tables of people and judges: accuracy at the threshold of certainty, then at other thresholds."""
     agreement = result["agreement"]
     caption = (
         f"{result['ratings']:,} ratings of {result['items']:,} items by {result['raters']:,} people"

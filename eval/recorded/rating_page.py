@@ -1,9 +1,9 @@
 """A page on which people rate items: self-contained HTML that needs no network and saves JSON Lines.
 
-Items are those of our judges, so people answer what a judge is asked. What the page saves, a line a rating, is
-``{"item", "style"?, "rater", "label", "certainty"?, "swapped"}``: ratings for ``pearl eval agreement`` and ``pearl eval
-style``, labels for ``pearl eval corrected``. Each rater has an order of the items and of the two texts; labels are
-about the item's own texts.
+Items are those of the judges, so people answer what a judge is asked. The page saves one rating per line, ``{"item",
+"style"?, "rater", "label", "certainty"?, "swapped"}``: ratings for ``pearl eval agreement`` and ``pearl eval style``,
+labels for ``pearl eval corrected``. Each rater sees items and texts in an own order; labels are about the item's own
+texts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Part = tuple[str, str]  # a title and a text
 
 @dataclass(frozen=True, slots=True)
 class RatedItem:
-    """The contents of a screen."""
+    """An item as one screen of the page shows it."""
 
     id: str
     question: str
@@ -39,7 +39,7 @@ class RatedItem:
 
 @dataclass(frozen=True, slots=True)
 class RatingForm:
-    """The way in which the items of one judge are rated."""
+    """The form by which people rate the items of one judge: labels, buttons and screen."""
 
     known_by: str  # a field that only lines of these items have
     labels: Mapping[str, str]  # what is saved, and the text of its button
@@ -150,8 +150,8 @@ FORMS = (
 
 
 def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]]:
-    """The page for the items of a file, and their counts. Raises InputError that names file, line and field, or an
-    option that these items do not take."""
+    """The page for the items of a file, and counts of items and labels. Raises InputError that names file, line and
+    field, or an option that does not apply to these items."""
     form: RatingForm | None = None
     lines: dict[tuple[str, str], int] = {}
 

@@ -1,1 +1,1 @@
-"""The look of results: metrics declared as data, tables, pages, pictures."""
+"""Presentation of results: metrics declared as data, tables, pages, pictures."""

@@ -1,4 +1,4 @@
-"""Checks of records or items before any judge sees them, declared as data, and the faults that they find.
+"""Checks of records or items before a judge sees them, declared as data, and the faults that they find.
 
 *Broken* records cannot measure any judge; *notes* are to be known when figures are read.
 """
@@ -43,7 +43,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check(Generic[SourceT]):
-    """A check of records."""
+    """A check that looks for one kind of fault in records."""
 
     name: str
     level: str  # BROKEN or NOTE
@@ -65,7 +65,7 @@ def item_check(name: str, level: str, description: str, holds: Callable[[LineT],
 
 
 def repeat_check(name: str, level: str, description: str, key: Callable[[LineT], Hashable]) -> Check[Sequence[LineT]]:
-    """Make a check for items that share a key."""
+    """Make a check that finds items that share a key."""
 
     def repeated(items: Sequence[LineT]) -> list[LineT]:
         times = Counter(map(key, items))
@@ -77,7 +77,7 @@ def repeat_check(name: str, level: str, description: str, key: Callable[[LineT],
 def conflict_check(
     name: str, level: str, description: str, key: Callable[[LineT], Hashable], value: Callable[[LineT], Hashable]
 ) -> Check[Sequence[LineT]]:
-    """Make a check for items that share a key and differ in value."""
+    """Make a check that finds items that share a key but differ in value."""
 
     def conflicting(items: Sequence[LineT]) -> list[LineT]:
         values: dict[Hashable, set[Hashable]] = defaultdict(set)

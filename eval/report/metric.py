@@ -1,4 +1,4 @@
-"""Metrics as data: what a figure is, how it is computed and who says so, apart from where it is used."""
+"""Metrics declared as data: what a figure measures, how it is computed, and the paper that defines it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PEARL = "PEARL, papers/pearl.txt"
 
 @dataclass(frozen=True, slots=True)
 class Metric(Generic[T]):
-    """A figure of a model's results for all requests."""
+    """The declaration of a metric: a figure of a model's results over all requests."""
 
     name: str
     title: str
@@ -36,21 +36,21 @@ def figures(metrics: Sequence[Metric[T]], bootstrap: Bootstrap, results: T) -> F
 
 
 def to_json(estimates: Figures, **row: object) -> dict[str, Any]:
-    """The row, followed by its figures."""
+    """The fields of ``row``, followed by the figures."""
     return {**row, **{name: estimate.to_json() for name, estimate in estimates.items()}}
 
 
 def less(first: Figures, second: Figures) -> Figures:
-    """The paired difference in each figure, the first less the second."""
+    """The paired difference, ``first`` minus ``second``, of each figure."""
     return {name: estimate - second[name] for name, estimate in first.items()}
 
 
 def differences(
     metrics: Sequence[Metric[T]], models: Iterable[str], measured: Mapping[str, Figures], baselines: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Each model's paired difference, metric by metric, from the baseline that is best in it (not counting itself).
+    """Each model's paired difference, metric by metric, from the baseline (not itself) that is best in the metric.
 
-    The best is taken after looking at these requests, which favours the baseline.
+    The best baseline is chosen on these same requests, which favours it.
     """
     rows = []
     for model in models:
@@ -65,7 +65,7 @@ def differences(
 
 
 def best_of(metric: Metric[T], estimates: Mapping[str, Estimate]) -> str | None:
-    """The name of the best of the estimates that are defined."""
+    """The name of the best defined estimate in a metric; None if none is defined."""
     sign = 1 if metric.higher_is_better else -1
     defined = {name: sign * estimate.value for name, estimate in estimates.items() if np.isfinite(estimate.value)}
     return max(defined, key=lambda name: defined[name], default=None)

@@ -1,4 +1,4 @@
-"""Tables rendered: on a terminal, in Markdown, and in one HTML file with pictures and nothing to load."""
+"""Rendering tables on a terminal, in Markdown, and in a self-contained HTML file with pictures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ code { font-size: 12px; }
 
 
 def show(tables: Iterable[Table]) -> None:
-    """Print the tables on standard output, the first column to the left and the others to the right."""
+    """Print the tables on standard output, the first column aligned left and the others right."""
     from rich import box, table
     from rich.console import Console
     from rich.text import Text
@@ -60,7 +60,7 @@ def markdown(table: Table) -> str:
 
 
 def html(table: Table) -> str:
-    """The table as an element of a page."""
+    """The table as an HTML element."""
     head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
     rows = "\n".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
     caption = f"<caption>{escape(table.caption)}</caption>"
@@ -68,12 +68,12 @@ def html(table: Table) -> str:
 
 
 def harmless_json(value: object) -> str:
-    """JSON in which no text can end the element of a page that holds it."""
+    """JSON for embedding in HTML: no text in it can end the element that contains it."""
     return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def write_page(path: Path, title: str, command: str, pictures: Iterable[str], tables: Iterable[Table]) -> None:
-    """Write a page of ``pictures``, SVG elements, and tables. Raises InputError when the file cannot be written."""
+    """Write an HTML page of ``pictures``, SVG elements, and tables. Raises InputError when it cannot be written."""
     parts = [
         "<!doctype html>",
         f'<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>',

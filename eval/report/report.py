@@ -1,4 +1,4 @@
-"""The figures of a result, with the tables and the picture that show them, and the files they are written to."""
+"""The report of a command: figures, the tables and picture that show them, and the files they are written to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Tables = Callable[[Json], Iterable[Table]]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A result and how it is shown: from its JSON alone, so that a result file can be shown again."""
+    """A result with functions that show it from its JSON alone, so that a result file can be shown again."""
 
     figures: Mapping[str, Any]
     tables: Tables
@@ -34,15 +34,15 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Files that a command's options name."""
+    """The output files that a command's options name."""
 
     json: str | None  # None to print the tables on standard output
     picture: Path | None = None
     page: Path | None = None
 
     def check(self, inputs: Iterable[Path], others: Mapping[str, Path | None]) -> None:
-        """Check before the work. Raises InputError for an output, of these or of ``others`` by option, that cannot be
-        written, is an input or is named twice, and where the library that draws is missing."""
+        """Check outputs before the work. Raises InputError for an output, of these or of ``others`` by option, that
+        cannot be written, is an input or is named twice, and where the drawing library is missing."""
         if self.picture and self.picture.suffix != ".svg":
             raise InputError(f"--picture {self.picture}: a picture ends in .svg.", param="picture")
         if (self.picture or self.page) and find_spec("matplotlib") is None:

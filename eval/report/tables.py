@@ -1,4 +1,4 @@
-"""Result files as tables."""
+"""Tables made from results, and the formatting of their cells."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIGNED = ("difference", "relative_change", "gain")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of cells as they are read."""
+    """A table whose cells are formatted text."""
 
     caption: str
     columns: tuple[str, ...]  # the first names the row
@@ -57,7 +57,7 @@ def rows_tables(result: Json, declared: Declared) -> Iterator[Table]:
 
 
 def named(fields: str) -> Columns:
-    """Columns of fields, which blanks separate, under their own names; ``a.b`` is the field b of the field a."""
+    """Columns for blank-separated field names, titled by these names; ``a.b`` is the field b of the field a."""
     return {name.replace("_", " ").replace(".", " "): name for name in fields.split()}
 
 
@@ -70,12 +70,12 @@ def value_of(name: str, row: Json) -> Any:
 
 
 def field(name: str, row: Json) -> str:
-    """The cell of a field."""
+    """The formatted cell of a row's field, whose name may be ``a.b``."""
     return value_cell(value_of(name, row), name.rpartition(".")[2])
 
 
 def value_cell(value: Any, name: str = "") -> str:
-    """A value as it is read: an interval, a number, a name, or several of these; NOTHING where it is empty."""
+    """A value formatted for a table: an interval, a number, a name, or several of these; NOTHING if it is empty."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
@@ -89,12 +89,12 @@ def value_cell(value: Any, name: str = "") -> str:
 
 
 def interval(name: str, digits: int = 3, *, sign: bool = False) -> Callable[[Json], str]:
-    """The cell of an interval."""
+    """A function that formats the interval in a row's field ``name`` as a cell."""
     return lambda row: shown(value_of(name, row), digits, sign=sign)
 
 
 def shown(interval: Json | None, digits: int, *, sign: bool = False) -> str:
-    """``17.6 [15.9, 19.4]``"""
+    """An interval formatted as ``17.6 [15.9, 19.4]``; NOTHING for None."""
     if interval is None:
         return NOTHING
     form = f"{'+' if sign else ''}.{digits}f"
@@ -102,7 +102,7 @@ def shown(interval: Json | None, digits: int, *, sign: bool = False) -> str:
 
 
 def _with_baseline(interval: Json | None, digits: int, *, sign: bool = False) -> str:
-    """The interval, a difference with what it is from: ``+1.2 [+0.3, +2.1] bm25``"""
+    """An interval, followed by the baseline if it is a difference from one: ``+1.2 [+0.3, +2.1] bm25``."""
     against = (interval or {}).get("against", "")
     return f"{shown(interval, digits, sign=sign or bool(against))} {against}".rstrip()
 
@@ -114,12 +114,12 @@ def kappa_cell(part: Json) -> str:
 
 
 def counts_cell(counts: Mapping[str, int]) -> str:
-    """``empty 3, no_verdict 1,024``"""
+    """Counts formatted as ``empty 3, no_verdict 1,024``; NOTHING without any."""
     return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or NOTHING
 
 
 def metric_columns(metrics: Iterable[Metric[Any]], less: str = "") -> Columns:
-    """A column for each metric; ``less`` names what the field ``less`` of a row has the differences from."""
+    """A column for each metric; with ``less``, the name of a baseline, also one for the differences from it."""
 
     def cell(metric: Metric[Any], of: str = "") -> Cell:
         return lambda row: _with_baseline(value_of(of + metric.name, row), metric.digits, sign=bool(of))
@@ -133,22 +133,22 @@ def metric_columns(metrics: Iterable[Metric[Any]], less: str = "") -> Columns:
 
 
 def figures_table(result: Json, metrics: Iterable[Metric[Any]], part: Json | None = None) -> Table:
-    """The metrics of every model and of the trivial baselines; of ``part`` of the result, its near-duplicates or one
-    of its slices."""
+    """A table of the metrics of every model and of trivial baselines; of ``part`` of the result if given: its
+    near-duplicates or one of its slices."""
     of = part or result
     columns: Columns = {"model": "model", **metric_columns(metrics)}
     return Table.of(caption_of(result, part), (*of["models"], *of.get("baselines", ())), columns, result["command"])
 
 
 def differences_table(result: Json, metrics: Iterable[Metric[Any]], part: Json | None = None) -> Table:
-    """Each model less the baseline that is best in the metric, on the same requests."""
+    """A table of each model's differences from the baseline that is best in each metric, on the same requests."""
     caption = f"Paired differences from the best baseline, which is named. {caption_of(result, part)}"
     columns: Columns = {"model": "model", **metric_columns(metrics)}
     return Table.of(caption, (part or result)["differences"], columns, result["command"])
 
 
 def checks_table(findings: Sequence[Json], of: str = "the items") -> Iterator[Table]:
-    """A table of what is wrong with the items; none where nothing is."""
+    """Yield a table of the faults that checks found; none if there are no faults."""
     if findings:
         columns: Columns = {"check": "check", "level": "level", "items": "count", "what": "message"}
         yield Table.of(f"Checks of {of}.", findings, columns)
@@ -167,7 +167,7 @@ def file_names(paths: Sequence[Path]) -> list[str]:
 
 
 def caption_of(result: Json, part: Json | None = None) -> str:
-    """The number of requests and users of a result, or of a part of it, and what the part is."""
+    """A caption with the number of requests and users of a result or its ``part``, and a description of the part."""
     of = part or result
     counts = counted(of["n"], "request") + (f" of {counted(of['users'], 'user')}" if of["users"] else "")
     sentences = [f"{counts}; 95% intervals by bootstrap over {of['resampled']}."]
@@ -183,5 +183,5 @@ def caption_of(result: Json, part: Json | None = None) -> str:
 
 
 def missing_words(count: int) -> str:
-    """The part of a caption on ratings that are missing; empty where none is."""
+    """The words of a caption that count missing ratings; empty if none is missing."""
     return f", {count:,} missing" if count else ""

@@ -1,1 +1,1 @@
-"""The quality of retrievers' choices, and the calibration of their scores."""
+"""Measuring the quality of retrievers' choices, and the calibration of their scores."""

@@ -1,5 +1,5 @@
-"""The documents that may be chosen for each record, all or those unlike the target, what models choose, and the gains
-of the chosen.
+"""The candidate documents of each record (all, or without near-duplicates of the target), the models' choices among
+them, and the gains of these choices.
 
 Dimensions in comments: C candidates.
 """
@@ -24,7 +24,7 @@ RANDOM, BEST = "random (expected)", "best possible"
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The documents that may be chosen, and their scores."""
+    """The documents of each record that a model may choose, and the models' scores of them."""
 
     records: Sequence[GainsRecord]
     models: Sequence[ModelScores]
@@ -51,7 +51,7 @@ class Candidates:
         }
 
     def trivial_outcomes(self, k: int) -> Mapping[str, Sequence[ChoiceOutcome]]:
-        """The outcomes of choosing at random, as they are expected, and by the gains themselves."""
+        """The expected outcomes of random choice, and the outcomes of choosing by the gains themselves."""
         every = self._gains()
         return {RANDOM: [random_outcome(gains) for gains in every], BEST: [best_outcome(gains, k) for gains in every]}
 
@@ -60,8 +60,8 @@ class Candidates:
 
 
 def set_aside(everything: Candidates, threshold: float) -> tuple[Candidates, Mapping[str, float]]:
-    """Set aside the documents that repeat at least ``threshold`` of their record's target. Return the choices left for
-    records with a target, and counts of what was set aside."""
+    """Remove documents that contain at least ``threshold`` of their record's target. Return the candidates left, of
+    records with a target, and counts of what was removed."""
     kept = [kept_documents(record, threshold) for record in everything.records]
     has_target = [record.target is not None for record in everything.records]
     usable = [known and any(keep) for known, keep in zip(has_target, kept, strict=True)]
@@ -77,7 +77,7 @@ def set_aside(everything: Candidates, threshold: float) -> tuple[Candidates, Map
 
 @dataclass(frozen=True, slots=True)
 class ChoiceOutcome:
-    """One request under one model; gains in nats."""
+    """The outcome of one model's choice for one request; gains in nats."""
 
     top_score: float  # s1, NaN where nothing was scored
     top1_gain: float
@@ -88,7 +88,7 @@ class ChoiceOutcome:
 
 
 def ranked_outcome(scores: Floats, gains: Floats, ages: Floats, k: int) -> ChoiceOutcome:
-    """The outcome of choosing by ``scores``, the newest first among equals: ``ages`` grow with time. All are (C,)."""
+    """The outcome of choosing by ``scores``, of equal ones the newest by ``ages`` (ranks in time), (C,) each."""
     order = np.lexsort((-ages, -scores))
     return ChoiceOutcome(
         top_score=float(scores[order[0]]),
@@ -134,7 +134,7 @@ def _discounts(size: int) -> Floats:
 
 
 def ages(documents: Sequence[Document]) -> Floats:
-    """Ranks in time, the oldest 0, by timestamp or, where one has none, by the order of the documents: (C,)."""
+    """Ranks of documents in time, the oldest 0, by timestamp or, if any lacks one, by their order: (C,)."""
     ranks = np.empty(len(documents), np.float64)
     ranks[oldest_first(documents)] = np.arange(len(documents))
     return ranks

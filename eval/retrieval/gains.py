@@ -1,4 +1,4 @@
-"""The gains file: JSON Lines, optionally gzipped, a request a line, with its documents and the gain of each.
+"""The gains file: JSON Lines, optionally gzipped, one request per line, with its documents and the gain of each.
 
 ``{"request", "documents": [{"text", "request"?, "timestamp"?, "id"?}, ...], "gain": [float, ...], "user_id"?, "id"?,
 "timestamp"?, "target"?}``. Gains are in nats, in the documents' order.
@@ -30,7 +30,7 @@ THRESHOLD = 0.5  # of the target's trigrams: a document with as many nearly is t
 
 @dataclass(frozen=True, slots=True)
 class GainsRecord:
-    """A request with its documents."""
+    """A request with its documents and the gain of each."""
 
     request: Request
     user_id: str | None
@@ -41,7 +41,7 @@ class GainsRecord:
 
 
 def read_gains(path: Path) -> tuple[GainsRecord, ...]:
-    """Read every record of a file. Raises InputError that names file, line and field of the first bad one."""
+    """Read every record of a file. Raises InputError that names file, line and field of the first bad record."""
     records = at_least_one(path, parse_lines(path, partial(parse_record, now=time.time())), "record")
     if not any(gain for record in records for gain in record.gains):
         raise InputError(f"{path}: every gain in it is 0, so every order is as good.", param="gain", code="no_gains")
@@ -49,7 +49,7 @@ def read_gains(path: Path) -> tuple[GainsRecord, ...]:
 
 
 def parse_record(value: dict[str, Any], now: float) -> GainsRecord:
-    """Raises InputError with ``param`` set to the field."""
+    """Parse a record of a gains file. Raises InputError with ``param`` set to the field."""
     request, documents = parse_candidates(value, now)
     target = optional_string(value, "target")
     if not documents:
@@ -92,12 +92,12 @@ class Clusters:
     users: int  # number of users known
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers of records and of users, and what is resampled."""
+        """The number of records, the number of users, and the unit that is resampled."""
         return {"n": len(self.names), "users": self.users, "resampled": self.unit}
 
 
 def request_slices(records: Sequence[GainsRecord]) -> list[Slice]:
-    """Slices by words of the request and by number of documents, a third of the requests each."""
+    """Slices by length of the request in words and by number of documents, a third of the requests in each slice."""
     return [
         *slices("request_words", [count_words(record.request.text) for record in records]),
         *slices("documents", [len(record.documents) for record in records]),
@@ -105,7 +105,7 @@ def request_slices(records: Sequence[GainsRecord]) -> list[Slice]:
 
 
 def clusters(records: Sequence[GainsRecord]) -> Clusters:
-    """Cluster by user, a request without one alone; every request alone where fewer than two users are known."""
+    """Cluster requests by user, one without a user alone; all alone where fewer than two users are known."""
     users = len({record.user_id for record in records} - {None})
     if users < 2:
         return Clusters("requests", tuple(map(str, range(len(records)))), users)
@@ -117,7 +117,7 @@ def clusters(records: Sequence[GainsRecord]) -> Clusters:
 
 
 def containment(target: str, text: str) -> float:
-    """The share of the target's word trigrams that are in the text; of the whole target where it has fewer words.
+    """The share of the target's word trigrams that are in the text; a target of fewer words is one n-gram.
 
     Containment as in Broder 1997, "On the resemblance and containment of documents". 0 for a target without a word.
     """
@@ -131,7 +131,7 @@ def containment(target: str, text: str) -> float:
 
 
 def kept_documents(record: GainsRecord, threshold: float = THRESHOLD) -> tuple[bool, ...]:
-    """False for each document that contains at least ``threshold`` of the record's target; all True without one."""
+    """False for each document that contains ``threshold`` or more of the record's target; all True without a target."""
     if record.target is None:
         return (True,) * len(record.documents)
     return tuple(containment(record.target, document.text) < threshold for document in record.documents)

@@ -1,4 +1,4 @@
-"""The scores that models give to the documents of records.
+"""Scoring the documents of records with models.
 
 Dimensions in comments: C candidates, E embedding size.
 """
@@ -56,7 +56,7 @@ def _scores(retriever: Retriever, record: GainsRecord) -> Floats:
 
 
 class RememberingEncoder:
-    """Encodes each text once: models share an encoder, and the records of one user share documents."""
+    """An encoder that encodes each text once: models share an encoder, and records of one user share documents."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.name = encoder.name

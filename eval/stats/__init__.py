@@ -1,1 +1,1 @@
-"""Statistics: arrays in, figures out."""
+"""Statistics of evaluation: functions from arrays to figures with intervals."""

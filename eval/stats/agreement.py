@@ -1,4 +1,4 @@
-"""Agreement beyond chance, of people or judges: the figures of ``pearl eval agreement``, and of a judge's draws."""
+"""Agreement beyond chance between raters: the figures of ``pearl eval agreement``, and of a judge's repeated draws."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TITLES = {
 
 
 def agreement_report(ratings: Ratings, *, clusters: Sequence[str] | None = None) -> dict[str, Any]:
-    """Every coefficient with its interval and band, null with a reason where it is undefined; then pair by pair."""
+    """Every coefficient with its interval and band, or null and a reason; then the agreement of every two raters."""
     agreement = Agreement(ratings, clusters=clusters)
     pairs = agreement.pairs()
     coefficients = {
@@ -61,8 +61,8 @@ def agreement_report(ratings: Ratings, *, clusters: Sequence[str] | None = None)
 def self_consistency(
     drawn: dict[tuple[str, str], str], labels: Sequence[str], clusters: Mapping[str, str], seed: int
 ) -> dict[str, Any]:
-    """Randolph's kappa of the labels that were ``drawn`` for items, by item and draw, with its interval over the
-    ``clusters`` of items; null with a reason."""
+    """Randolph's kappa of the labels ``drawn`` for items, by item and draw, with an interval over the ``clusters`` of
+    items; null with a reason if it is undefined."""
     if not drawn:
         return {"randolph_kappa": None, "band": None, "undefined": {"randolph_kappa": NOTHING_READ}}
     ratings = ratings_of(drawn, labels)

@@ -23,7 +23,7 @@ BANDS = ((1, 20), (21, 40), (41, 60), (61, 80), (81, 100))
 
 @dataclass(frozen=True, slots=True)
 class CertainAnswers:
-    """The counted records."""
+    """The counted records: whether each answer is right, and the certainty stated with it."""
 
     correct: Floats  # 1 or 0, (N,)
     certainty: Floats  # 1 to 100, NaN without one, (N,)
@@ -31,7 +31,7 @@ class CertainAnswers:
 
     @property
     def said(self) -> Floats:
-        """1 where there is a certainty."""
+        """1 for each record with a certainty, else 0."""
         return np.isfinite(self.certainty).astype(float)
 
     def part(self, inside: Floats) -> dict[str, Any]:
@@ -40,13 +40,13 @@ class CertainAnswers:
         return {"correct": correct, "total": total, "accuracy": share(correct, total)}
 
     def at_least(self, threshold: float) -> Floats:
-        """1 where the certainty reaches the threshold; a record without one never does."""
+        """1 where the certainty reaches the threshold, else 0; also 0 for a record without a certainty."""
         return (np.nan_to_num(self.certainty, nan=-np.inf) >= threshold).astype(float)
 
 
 def auroc(judged: CertainAnswers) -> Estimate:
-    """The chance that a right answer is said with more certainty than a wrong one, equal ones counting a half; NaN
-    where all are right, or none."""
+    """The chance that a right answer has a higher certainty than a wrong one, ties counting a half; NaN if all answers
+    are right or all wrong."""
     said = judged.said > 0
     correct, certainty = judged.correct[said], judged.certainty[said]
     if len(set(correct)) < 2:
@@ -65,7 +65,7 @@ def auroc(judged: CertainAnswers) -> Estimate:
 
 
 def brier(judged: CertainAnswers) -> Estimate:
-    """The mean squared distance of the certainty, as a probability, from 1 for a right answer and 0 for a wrong one."""
+    """Brier score: the mean squared difference of the certainty, as a probability, from 1 if right and 0 if wrong."""
     said = judged.said > 0
     if not said.any():
         return _undefined()
@@ -77,7 +77,7 @@ def brier(judged: CertainAnswers) -> Estimate:
 
 
 def calibration_error(judged: CertainAnswers) -> Estimate:
-    """ECE: over ten bins of equal width, the weighed mean distance of the certainty from the accuracy."""
+    """ECE: the mean distance of certainty from accuracy over ten bins of equal width, weighted by their records."""
     if not judged.said.any():
         return _undefined()
     said = np.nan_to_num(judged.certainty) / 100
@@ -85,7 +85,7 @@ def calibration_error(judged: CertainAnswers) -> Estimate:
 
 
 def correlation(judged: CertainAnswers) -> Estimate:
-    """Pearson's r of the certainty and being right."""
+    """Pearson's r between the certainty and being right."""
     said = judged.said
     x = np.nan_to_num(judged.certainty) - (np.nanmean(judged.certainty) if said.any() else 0.0)
     y = judged.correct - judged.correct.mean()
@@ -94,7 +94,7 @@ def correlation(judged: CertainAnswers) -> Estimate:
 
 
 def risk_area(judged: CertainAnswers) -> Estimate:
-    """AURC: the error among the most certain share of the records, averaged over all shares; a level is not split."""
+    """AURC: the error rate among the most certain records, averaged over shares of records; a level is not split."""
     if not judged.said.any():
         return _undefined()
     known = np.unique(judged.certainty[judged.said > 0])[::-1]
@@ -124,19 +124,19 @@ FIGURES: dict[str, Callable[[CertainAnswers], Estimate]] = {
 
 
 def bins_of(certainty: Floats) -> Floats:
-    """1 where the certainty lies in the bin: 1 to 10, 11 to 20, ..., 91 to 100; (N, B)."""
+    """1 where a certainty lies in a bin, else 0, for bins of 1 to 10, 11 to 20, ..., 91 to 100; (N, B)."""
     index = np.ceil(np.nan_to_num(certainty, nan=-1.0) / (100 / BINS)) - 1
     return np.asarray(index[:, None] == np.arange(BINS), float)
 
 
 def reliability(judged: CertainAnswers) -> list[dict[str, Any]]:
-    """A row for each bin that has records, the least certain first."""
+    """The counts, accuracy and mean certainty of each bin that has records, the least certain bin first."""
     bins = enumerate(bins_of(judged.certainty).T)
     return [_range(judged, inside, 1 + 10 * index, 10 + 10 * index) for index, inside in bins if inside.any()]
 
 
 def bands(judged: CertainAnswers) -> list[dict[str, Any]]:
-    """A row for each verbal band."""
+    """The counts, accuracy and mean certainty of each of the prompt's verbal bands of certainty."""
     return [_range(judged, judged.at_least(low) - judged.at_least(high + 1), low, high) for low, high in BANDS]
 
 
@@ -147,7 +147,7 @@ def _range(judged: CertainAnswers, inside: Floats, low: int, high: int) -> dict[
 
 
 def sweep(judged: CertainAnswers, threshold: float) -> list[dict[str, Any]]:
-    """Coverage and accuracy when the judge abstains below each threshold."""
+    """Coverage and accuracy if the judge abstains below a threshold, for each of several thresholds."""
     rows = []
     for least in sorted({*map(float, SWEEP), threshold}):
         part = judged.part(judged.at_least(least))
@@ -160,7 +160,7 @@ def sweep(judged: CertainAnswers, threshold: float) -> list[dict[str, Any]]:
 
 
 def risk_coverage(judged: CertainAnswers) -> list[dict[str, Any]]:
-    """A point for each level of certainty, the highest first: the share answered, and the share of it that is wrong."""
+    """For each level of certainty, highest first: the share of records answered from it on, and their error rate."""
     levels = np.unique(judged.certainty[judged.said > 0])[::-1].tolist()
     parts = {level: judged.part(judged.at_least(level)) for level in levels}  # each holds a record of its level
     return [
@@ -170,7 +170,7 @@ def risk_coverage(judged: CertainAnswers) -> list[dict[str, Any]]:
 
 
 def histogram(judged: CertainAnswers, ends: tuple[int, int]) -> list[dict[str, Any]]:
-    """A row for each bin, five wide; certainties outside ``ends`` count at them."""
+    """The counts and accuracy of each bin of certainty, five wide; certainties outside ``ends`` are moved to them."""
     first, last = ends
     clamped = np.clip(judged.certainty, first, last)
     return [

@@ -1,7 +1,7 @@
 """Coefficients of agreement, each from a well-kept library, with the interval by the bootstrap over items.
 
-A coefficient that counts how common labels are is undefined, with a reason, where chance alone would agree: it is then
-neither 1 nor NaN. Randolph's kappa does not count that, and is 1 where all give one of several labels.
+A coefficient that depends on how common labels are is undefined, with a reason, where chance alone would agree: it is
+then neither 1 nor NaN. Randolph's kappa does not depend on that, and is 1 where all give one of several labels.
 
 Dimensions in comments: I items, K labels, R resamples.
 """
@@ -35,7 +35,7 @@ TOO_MANY = f"there are more than {MOST_ORDINAL} labels; see the alpha for interv
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A coefficient, or why it is undefined."""
+    """A coefficient of agreement, or the reason why it is undefined."""
 
     estimate: Estimate | None
     items: int  # that the estimate is over
@@ -51,7 +51,7 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class RaterPair:
-    """Two raters, over the items that both rated."""
+    """The agreement of two raters, over the items that both rated."""
 
     first: str
     second: str
@@ -60,12 +60,12 @@ class RaterPair:
 
 
 def landis_koch(value: float) -> str:
-    """The band of Landis and Koch 1977; each includes its upper end."""
+    """The verbal band of a kappa by Landis and Koch 1977; each band includes its upper end."""
     return "poor" if value < 0 else next(name for above, name in reversed(BANDS) if value > above or above == 0)
 
 
 class Agreement:
-    """All coefficients of some ratings, on the same resamples of the items, or of ``clusters`` of them, (I,)."""
+    """All coefficients for one set of ratings, on the same resamples of its items, or of their ``clusters``, (I,)."""
 
     def __init__(
         self, ratings: Ratings, *, resamples: int = RESAMPLES, seed: int = 0, clusters: Sequence[str] | None = None
@@ -86,14 +86,14 @@ class Agreement:
         return ONE_LABEL if one_label and (self._counts[self._shared].sum(axis=0) > 0).sum() < 2 else ""
 
     def raw(self) -> Coefficient:
-        """Raw agreement: the share of equal pairs of ratings, averaged over items with at least two."""
+        """Raw agreement: the share of equal pairs among an item's ratings, averaged over items with at least two."""
         if reason := self._missing(one_label=False):
             return Coefficient(None, 0, reason)
         return Coefficient(self._bootstrap.share(pair_agreement(self._counts), self._shared), int(self._shared.sum()))
 
     def randolph(self) -> Coefficient:
-        """Randolph's kappa: every label that could be given is equally likely by chance, so each item has its own
-        agreement, whatever the number of its ratings. Undefined where there was one label to give."""
+        """Randolph's kappa, whose chance agreement takes all possible labels for equally likely; items may have
+        different numbers of ratings. Undefined if only one label was possible."""
         size = len(self._ratings.labels)
         raw = self.raw()
         if raw.estimate is None or size < 2:
@@ -103,7 +103,7 @@ class Agreement:
         return Coefficient(Estimate(value, resampled, shares.clusters, randolph_kappa(0.0, size)), raw.items)
 
     def fleiss(self) -> Coefficient:
-        """Fleiss' kappa over the items with the most common number of ratings, as it needs the same everywhere."""
+        """Fleiss' kappa over the items with the most common number of ratings, as it needs equal numbers."""
         if reason := self._missing():
             return Coefficient(None, 0, reason)
         raters = max(Counter(self._number[self._shared]).items(), key=lambda pair: (pair[1], pair[0]))[0]
@@ -170,7 +170,7 @@ class Agreement:
         return Estimate(value, self._bootstrap.sums(features, fold).resampled)
 
     def cohen(self, pairs: list[RaterPair]) -> Coefficient:
-        """The mean of the pairs' kappas that are defined; of two raters it is theirs."""
+        """The mean of Cohen's kappas of all pairs of raters whose kappa is defined."""
         if reason := self._missing():
             return Coefficient(None, 0, reason)
         kappas = [pair.kappa.estimate for pair in pairs if pair.kappa.estimate is not None]
@@ -184,20 +184,20 @@ class Agreement:
 
 
 def pair_agreement(counts: Floats) -> Floats:
-    """The share of equal pairs among each item's ratings; 0 with fewer than two: (I, K) -> (I,)."""
+    """The share of equal pairs among each item's ratings; 0 for fewer than two ratings: (I, K) -> (I,)."""
     number = counts.sum(axis=1)
     return np.asarray((counts * (counts - 1)).sum(axis=1) / np.maximum(number * (number - 1), 1))
 
 
 def randolph_kappa(agreement: AgreementT, labels: int) -> AgreementT:
-    """Agreement of pairs on the scale where chance, one of the labels, is 0."""
+    """Randolph's kappa from the agreement of pairs: rescaled so that chance, 1 / ``labels``, is 0 and 1 stays 1."""
     return (agreement - 1 / labels) / (1 - 1 / labels)
 
 
 def alpha(
     counts: Floats, bootstrap: Bootstrap, level: str = "nominal", values: Sequence[float] | None = None
 ) -> Estimate:
-    """Krippendorff's alpha, nominal, ordinal or interval, of how often each item has each label, (I, K); ratings
+    """Krippendorff's alpha, nominal, ordinal or interval, from the number of ratings by item and label, (I, K); ratings
     may be missing.
 
     ``values`` are the labels as numbers; the nominal alpha ignores them.

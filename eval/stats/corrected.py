@@ -1,9 +1,9 @@
-"""Rates that an imperfect judge gives, corrected by the labels that people gave to some of its items.
+"""Rates of labels by an imperfect judge, corrected by the labels that people gave to some of its items.
 
-Two estimates stand beside the raw rates. The first inverts the judge's confusion (Rogan and Gladen 1978, here for any
-number of labels); it needs the confusion to be that of all items, not the labelled items to be a random sample. The
-second is prediction-powered (Angelopoulos et al. 2023, PPI++); it needs the random sample and nothing of the judge.
-``docs/results/corrected.json`` has the coverage of their intervals, simulated, and of those that were not chosen.
+Two estimates are added to the raw rates. The first inverts the judge's confusion (Rogan and Gladen 1978, here for any
+number of labels); it assumes that the confusion is the same on all items, not that labelled items are a random sample.
+The second is prediction-powered (Angelopoulos et al. 2023, PPI++); it needs a random sample and assumes nothing of the
+judge. ``docs/results/corrected.json`` has the simulated coverage of their intervals and of others that were not chosen.
 
 Dimensions in comments: N items, K labels, R resamples.
 """
@@ -26,7 +26,7 @@ SINGULAR = 1e-9  # a smaller determinant cannot be inverted
 
 @dataclass(frozen=True, slots=True)
 class LabelledShares:
-    """Items with a judge's labels, and some with people's."""
+    """Items with the judge's labels, and with people's labels of some."""
 
     labels: Sequence[str]
     shares: Floats  # of an item's judgements, by label, (N, K)
@@ -37,22 +37,22 @@ class LabelledShares:
         return np.asarray(self.gold != UNLABELLED)
 
     def joint(self) -> Floats:
-        """Counts of the labelled items by people's label and by the judge's: (K, K)."""
+        """Counts of the labelled items, people's label by the judge's: (K, K)."""
         people = np.eye(len(self.labels))[self.gold[self.labelled]]
         return np.asarray(people.T @ self.shares[self.labelled])
 
 
 def confusion(data: LabelledShares) -> Floats:
-    """The share of the judge's labels among the items of each of people's: (K, K), NaN in the row of a label that
-    people never gave."""
+    """The distribution of the judge's labels for each of people's labels: (K, K), NaN in the row of a label that people
+    never gave."""
     joint = data.joint()
     number = joint.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(joint, number, out=np.full_like(joint, np.nan), where=number > 0))
 
 
 def obstacle(data: LabelledShares) -> str | None:
-    """Why the confusion cannot be inverted, if it cannot: the judge must say each label more often where it is right
-    than elsewhere."""
+    """The reason why the confusion cannot be inverted, or None: the judge must give each label more often to items that
+    people label so than to others."""
     joint, rows = data.joint(), confusion(data)
     unknown = [label for label, number in zip(data.labels, joint.sum(axis=1), strict=True) if not number]
     if unknown:
@@ -82,7 +82,7 @@ def raw_rates(data: LabelledShares) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Percentile intervals of bootstrap resamples of the labelled items and of the others, each drawn by itself."""
+    """Bootstrap percentile intervals, for which labelled and unlabelled items are resampled separately."""
 
     raw: tuple[Interval, ...]
     corrected: tuple[Interval, ...] | None
@@ -90,8 +90,8 @@ class Intervals:
 
 
 def resampled(data: LabelledShares, *, resamples: int = RESAMPLES, seed: int = 0, pseudo: float = PSEUDO) -> Intervals:
-    """Resample the rates, with ``pseudo`` more labelled items in each, spread over all pairs of labels: without them a
-    label that the judge always got right would have no uncertainty."""
+    """Bootstrap intervals of the rates, with ``pseudo`` more labelled items in each resample, spread over all pairs of
+    labels: without them a label that the judge always got right would have no uncertainty."""
     size, generator = len(data.labels), np.random.default_rng(seed)
     joint = _drawn_joint(data, pseudo / size**2, resamples, generator)  # (R, K, K)
     judged = joint.sum(axis=1) + _drawn(data.shares[~data.labelled], resamples, generator)
@@ -152,8 +152,8 @@ def prediction_powered(data: LabelledShares) -> tuple[Interval, ...]:
     """The rate of each of people's labels: the labelled items' mean, moved by the judge's labels of the others with a
     weight that depends on how well it labelled the labelled items (PPI++, its lambda between 0 and 1).
 
-    The interval is Student's after one agreeing item of each kind is added (Agresti and Coull's way): with few labels
-    of a rare kind the plain one holds the rate too seldom.
+    The interval is Student's, after adding two items on which people and judge agree, one with the label and one
+    without (as Agresti and Coull do): with few labels of a rare kind the plain interval covers the rate too seldom.
     """
     from scipy.stats import t as student
 

@@ -13,7 +13,7 @@ UNBALANCED_P = 0.001
 
 
 def add_holm(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows, each with a Holm-corrected ``p_holm`` beside its ``p_value``."""
+    """Return the rows, each with its ``p_value`` and a Holm-corrected ``p_holm``."""
     corrected = holm([row["p_value"] for row in rows])
     return [row | {"p_holm": p} for row, p in zip(rows, corrected, strict=True)]
 

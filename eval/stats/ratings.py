@@ -1,5 +1,5 @@
-"""A file of ratings: CSV with the columns item, rater and label, or JSON Lines with these fields, as rating pages save
-them; others are passed over, but for the style of an item."""
+"""Reading files of ratings: CSV with the columns item, rater and label, or JSON Lines with these fields, as rating
+pages save them; other fields are ignored, except the style of an item."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MISSING = frozenset({"", ".", "na", "n/a", "n.a.", "#n/a", "<na>", "nan", "null"
 
 
 def is_missing(label: object) -> bool:
-    """True for null and for labels that stand for no rating."""
+    """True for null and for labels that mean that there is no rating, such as NA."""
     return label is None or (isinstance(label, str) and label.strip().casefold() in MISSING)
 
 
@@ -41,7 +41,7 @@ class Ratings:
 
     @property
     def numbers(self) -> tuple[float, ...] | None:
-        """The labels as numbers; None where one is none."""
+        """The labels as numbers; None if any label is not a number."""
         return numbers(self.labels)
 
     @property
@@ -51,13 +51,13 @@ class Ratings:
 
     @property
     def used(self) -> dict[str, int]:
-        """Count how often each label was given."""
+        """The number of times that each label was given."""
         return dict(zip(self.labels, map(int, self.counts.sum(axis=0)), strict=True))
 
 
 def read_ratings(path: Path, labels: Sequence[str] = (), raters: Sequence[str] = ()) -> Ratings:
-    """Read a file of ratings. ``labels`` are all that could be given, if more than were used; ``raters`` all who were
-    asked. A label that stands for no rating, such as NA, is missing unless it is among ``labels``.
+    """Read a file of ratings. ``labels``: all possible labels, if more than were used; ``raters``: all who were asked.
+    A label that means no rating, such as NA, counts as missing unless it is among ``labels``.
 
     Letters with accents are composed, since two machines write one name in two ways. Raises InputError that names file,
     line and column.
@@ -87,13 +87,13 @@ def read_ratings(path: Path, labels: Sequence[str] = (), raters: Sequence[str] =
 
 
 def check_rater(rater: str, raters: Sequence[str], where: str = "") -> None:
-    """Raises InputError for a rater who is none of ``raters``, if there are any."""
+    """Raises InputError for a rater who is not among ``raters``, unless these are empty."""
     if raters and rater not in raters:
         raise InputError(f"{where}'{rater}' is none of {', '.join(raters)}.", param="rater", code="unknown_rater")
 
 
 def ratings_of(rated: dict[tuple[str, str], str], labels: Sequence[str] = ()) -> Ratings:
-    """Ratings from the label by item and rater."""
+    """Make ratings of labels by item and rater."""
     items = tuple(dict.fromkeys(item for item, _ in rated))
     raters = tuple(dict.fromkeys(rater for _, rater in rated))
     known = tuple(sorted({*rated.values(), *labels}))

@@ -1,5 +1,4 @@
-"""Parts of the requests: the short and the long, those with little history and with much; bins of values; and clusters
-of texts by their vectors.
+"""Slices of requests by a value, such as their length or the number of documents, and bins of values.
 
 Dimensions in comments: N requests, B bins, R resamples.
 """
@@ -21,7 +20,7 @@ Bins = NDArray[np.intp]  # (N,)
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The requests that have a value in a range."""
+    """The requests whose value lies in a range."""
 
     by: str  # name of the value
     low: int
@@ -33,15 +32,15 @@ class Slice:
 
 
 def equal_bins(values: ArrayLike, count: int) -> Bins:
-    """Bins of equally many values, 0 the lowest; equal values stay together, in the bin of their mean rank: (N,)."""
+    """Bins of about equally many values, 0 the lowest; equal values share the bin of their mean rank: (N,)."""
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
     middle = np.cumsum(sizes) - sizes / 2  # ranks from 0, as places between 0 and N
     return np.asarray((middle[group] * count / sizes.sum()).astype(np.intp))
 
 
 def binned_distance(bootstrap: Bootstrap, inside: Floats, predicted: Floats, true: Floats) -> Estimate:
-    """The mean over bins, weighed by their size, of the distance of the mean prediction from the mean truth: (N,) each,
-    ``inside`` 1 where a value lies in a bin, (N, B)."""
+    """The distance of the mean prediction from the mean true value in each bin, averaged over bins by size. Values are
+    (N,); ``inside`` is 1 where a value lies in a bin, (N, B)."""
 
     def fold(sums: Floats) -> Floats:  # (R, 3B)
         number, predictions, truths = np.split(sums, 3, axis=1)
@@ -51,7 +50,7 @@ def binned_distance(bootstrap: Bootstrap, inside: Floats, predicted: Floats, tru
 
 
 def slices(by: str, values: Sequence[int]) -> list[Slice]:
-    """Slices of equally many requests, three if equal values allow it; none where there would be only one."""
+    """Slices of about equally many requests by ``values``, three if equal values allow it; no slices instead of one."""
     sizes = np.asarray(values)
     bins = equal_bins(values, 3)
     masks = [bins == index for index in np.unique(bins)]

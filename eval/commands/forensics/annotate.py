@@ -59,26 +59,26 @@ VotesOnPair = Annotated[int | None, Option(min=1, help="Votes on each pair; the 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairsOptions(SharedOptions):
-    """The options of annotate and discover. A vote is drawn at temperature 0; several differ in their orders."""
+    """Options of annotate and discover. Votes are drawn at temperature 0; several differ in order of rules or texts."""
 
     items: Annotated[Path, option("--pairs", metavar="PAIRS", help="Pairs of texts: .json, .jsonl or .csv, or .gz.")]
     preset: PresetName = PRESETS.default
     drawing: Drawing = DRAWING
 
     def drawn(self) -> PairsOptions:
-        """Return the options with the numbers of --choose apart from its other choices. Raises InputError."""
+        """The options with the numbers of --choose moved from ``choose`` to ``drawing``. Raises InputError."""
         drawing, choose = self.drawing.plus(self.choose)
         return replace(self, drawing=drawing, choose=choose)
 
     def reply_options(self) -> dict[str, Any]:
-        """The options that a reply depends on, and which pairs are asked about: for the head of a result."""
+        """The options that replies and the choice of pairs depend on, for the head of a result."""
         choose = [*(self.choose or ()), *self.drawing.words()]
         return {"preset": self.preset, "choose": choose, "limit": self.limit}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotateOptions:
-    """``votes`` None: the preset's number."""
+    """Options of ``pearl forensics annotate``; ``votes`` None stands for the preset's number."""
 
     out: Annotated[Path, Option(metavar="PAIRS", help="Write the pairs with the new annotations.")]
     votes: VotesOnPair = None
@@ -143,8 +143,8 @@ def annotate(traits: TraitOptions, asking: PairsOptions, given: AnnotateOptions)
 
 
 def check_out(out: Path, others: Mapping[str, str | Path | None]) -> None:
-    """Check, before anybody is asked, that annotated pairs can be written, and not to a file of the ``others``.
-    Raises InputError: a CSV cannot hold them."""
+    """Check, before a model is asked, that pairs with votes can be written to ``out``, and that it is none of
+    ``others``. Raises InputError, also for a CSV, which has no place for votes."""
     if kind_of(out) == ".csv":
         raise InputError(f"--out {out}: a CSV has no place for these annotators; write .json or .jsonl.", param="out")
     check_writable("--out", out)
@@ -152,7 +152,7 @@ def check_out(out: Path, others: Mapping[str, str | Path | None]) -> None:
 
 
 def head_of(given: AnnotateOptions, asking: PairsOptions, options: TraitOptions | None, judge: str | None) -> Head:
-    """``options`` None: no model is asked."""
+    """The head of the result; ``options`` is None where no model is asked."""
     asked: dict[str, Any] = {"pairs": asking.items, "out": given.out, "rules": given.rules, "words_of": given.words_of}
     asked |= {"target_model": given.target_model, "reference_model": given.reference_model}
     if options:
@@ -166,7 +166,7 @@ def head_of(given: AnnotateOptions, asking: PairsOptions, options: TraitOptions 
 
 
 def by_rule(given: AnnotateOptions, data: AnnotatedPairs) -> tuple[AnnotatedPairs, dict[str, Any]]:
-    """The data set with the annotators that ask nobody, and how they voted."""
+    """The data set with annotators that need no chat model (rules, models' identities), and counts of their votes."""
     words: dict[str, Any] = {}
     reference = named(data.annotators, given.words_of, "--words-of: ") if given.words_of else None
     if given.rules:
@@ -195,7 +195,7 @@ def annotation_tables(result: Json) -> Iterator[Table]:
 
 
 def rule_tables(result: Json) -> Iterator[Table]:
-    """The votes by rule, and the words that tell the texts of an annotator from the others."""
+    """Tables of the votes by rule, and of the words that distinguish the texts that an annotator chooses."""
     names = [vote.value for vote in Vote if vote is not Vote.INVALID]
     rows = tuple((row["name"], *(f"{row['pairs'].get(name, 0):,}" for name in names)) for row in result["by_rule"])
     if rows:

@@ -56,7 +56,7 @@ LEAST_PAIRS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoverOptions:
-    """``per_call`` is that of the votes."""
+    """Options of ``pearl forensics discover``; ``per_call`` is the most candidates in one question for votes."""
 
     reference: Annotated[str, Option(metavar="NAME", help="Annotator whose choices are to be explained.")]
     out: Annotated[Path | None, Option(metavar="PAIRS", help="Write the pairs with the votes on all candidates.")] = (
@@ -131,7 +131,7 @@ def discover(options: DiscoverOptions, asking: PairsOptions) -> None:
 
 
 def discovery_of(options: DiscoverOptions, asking: PairsOptions) -> Discovery:
-    """Raises InputError for unknown choices."""
+    """The settings of a discovery, from the command's options. Raises InputError for unknown choices."""
     chosen: dict[str, Any] = PRESETS.chosen(asking.preset, asking.choose)
     voted, share_of = chosen.pop("voted"), chosen.pop("share_of")
     chosen["votes"] = options.votes or int(chosen["votes"])
@@ -142,7 +142,7 @@ def discovery_of(options: DiscoverOptions, asking: PairsOptions) -> Discovery:
 def estimate(
     at: JudgeSession, items: Sequence[TraitItem], reference: Annotator, discovery: Discovery
 ) -> dict[str, Any]:
-    """The calls and the highest cost of each step. Rules that nobody has proposed yet count as a dozen words."""
+    """Upper bounds on calls and cost of proposing, merging and voting; a rule not yet proposed counts a dozen words."""
     proposing, voting = split(items, discovery.voted)
     rules = tuple(
         instruction(f"has more of the quality {number} than others do, by far") for number in range(discovery.clusters)
@@ -157,7 +157,7 @@ def estimate(
 
 
 def discovery_tables(result: Json) -> Iterator[Table]:
-    """The candidates with their votes, those that stay first."""
+    """A table of the candidate rules with their votes, those that stay first."""
     columns: Columns = {"trait": "trait", "stays": lambda row: "yes" if row["kept"] else ", ".join(row["faults"])}
     columns |= {name: name for name in ("for", "against", "abstain", "both", "neither", "invalid", "without")}
     unread = sum(result["unread"].values())

@@ -48,8 +48,8 @@ EXAMPLES = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MannerOptions(DraftingOptions):
-    """A history, and the model whose drafts stand against its texts; or prompts and two models. No documents are
-    shown."""
+    """Options of ``pearl forensics pairs``: a history and the model whose drafts are paired with its texts, or prompts
+    and two models. Drafts are made without documents."""
 
     out: Annotated[Path, Option(metavar="PAIRS", help="Write the pairs: .json or .jsonl, or .gz.")]
     history: Annotated[Path | None, Option(metavar="H.jsonl.gz", help="History with requests.")] = None
@@ -124,7 +124,7 @@ def head_of(options: MannerOptions, plan: WritingPlan) -> Head:
 
 
 def pairing_tables(result: Json) -> Iterator[Table]:
-    """The pairs of each user."""
+    """A table of the number of pairs of each user."""
     rows = tuple((user, f"{count:,}", result["writer"]) for user, count in result["users"].items())
     failed: dict[str, Any] = result["failures"]
     without = ", ".join(f"{count} without a draft ({reason})" for reason, count in failed.items())
@@ -133,7 +133,7 @@ def pairing_tables(result: Json) -> Iterator[Table]:
 
 
 def pair_models(options: MannerOptions, outputs: Outputs, json: str | None) -> None:
-    """Ask both models for what is not kept, and write the pairs; a dry run writes its estimate alone.
+    """Ask both models for missing answers and write the pairs; a dry run only writes an estimate of calls and cost.
 
     Raises InputError for options and files that cannot be used, ChatError where no prompt has two answers.
     """
@@ -180,7 +180,7 @@ def models_head(options: MannerOptions, settings: Settings) -> Head:
 
 
 def answers_tables(result: Json) -> Iterator[Table]:
-    """The answers that are missing or cut off, by model."""
+    """A table of missing and cut-off answers by model."""
     rows = tuple(
         (name, counts_cell(each["failures"]) or "-", f"{each['cut_off']:,}") for name, each in result["models"].items()
     )

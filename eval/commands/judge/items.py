@@ -69,7 +69,7 @@ Make = Callable[[list[Path], ItemsOptions, dict[str, str]], tuple[Items, Report]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Data that items are made from; ``takes`` are the options of such data alone."""
+    """A kind of data that items are made from; ``takes`` names those of its options that other kinds lack."""
 
     make: Make
     presets: Presets

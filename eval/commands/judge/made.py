@@ -47,7 +47,7 @@ class AskingOptions:
     drawing: Drawing = DRAWING  # read from ``choose``
 
     def asking(self) -> Asking:
-        """The way the model is asked."""
+        """The settings for asking the model."""
         raise NotImplementedError
 
 
@@ -87,7 +87,7 @@ def register(app: typer.Typer, judge: Judge[Any, Any]) -> None:
 
 
 def command_of(judge: Judge[Any, Any]) -> Callable[..., None]:
-    """A function whose parameters are the judge's own options, then those of every judge."""
+    """A command function whose parameters are the judge's own options, then those shared by all judges."""
     own = {declared.name: declared for declared in parameters_of(judge.options)}
     shared = {declared.name: declared for declared in parameters_of(SharedOptions)}
     output = option(f"--{judge.output}", metavar="FILE.jsonl", help=judge.output_help)
@@ -153,7 +153,7 @@ def ask_model(
     report: Callable[[JudgeSession], Report],
 ) -> None:
     """Open the model and its kept replies; write the estimate of a dry run, else ask and write the report. ``head``
-    makes the head of the result of the model's identity. Raises as :func:`bench` and :meth:`JudgeSession.ask` do."""
+    makes the result's head from the model's identity. Raises as :func:`bench` and :meth:`JudgeSession.ask` do."""
     with bench(options.asking(), Console(stderr=True)) as at:
         headed = head(at.model.identity)
         if options.dry_run:
@@ -186,7 +186,7 @@ def ask_judge(
 
 
 def judge_tables(judge: Judge[Any, Any], result: Json) -> Iterator[Table]:
-    """The judge's tables, then the rates as people's labels correct them."""
+    """The judge's tables, then tables of its rates corrected by people's labels, if there are any."""
     yield from judge.tables(result)
     if "corrected" in result:
         yield from corrected_tables(result["corrected"])

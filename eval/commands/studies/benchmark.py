@@ -83,7 +83,7 @@ GAIN: Metric[Measures] = Metric(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkOptions(DraftingOptions):
-    """The data, the systems, and the model that drafts."""
+    """Options of ``pearl eval benchmark``: the data, the systems, and the model that drafts."""
 
     data: Annotated[Path, Option(metavar="FOLDER", help="Folder of the benchmark's files as published, or a file.")]
     model: Annotated[
@@ -101,7 +101,7 @@ class BenchmarkOptions(DraftingOptions):
     limit: int | None = None
 
     def writing(self, benchmark: Benchmark) -> WritingOptions:
-        """The options of the run that drafts."""
+        """The options for drafting with the baselines and the models."""
         shared = {name: getattr(self, name) for name in DraftingOptions.__dataclass_fields__}
         shared |= {"template": benchmark.template, "model": [*OTHERS, *self.model]}
         return WritingOptions(**shared, budget_minutes=self.budget_minutes)
@@ -152,7 +152,7 @@ def drafts_report(
     bertscore: BertScore,
     options: BenchmarkOptions,
 ) -> dict[str, Any]:
-    """The figures of the requests that every system has a draft for; what failed is counted."""
+    """The figures over the requests for which every system has a draft; failed drafts are counted."""
     together = complete(written)
     usable = list(compress(cases, together))
     target_metrics = TargetMetrics.of(usable, bertscore, None, benchmark=True)
@@ -168,7 +168,7 @@ def drafts_report(
 
 
 def gained(options: BenchmarkOptions, chosen: Benchmark, cases: Sequence[Case]) -> dict[str, Any]:
-    """The gain of each system's best document, without a draft."""
+    """The figures of the gain of each system's best document; nothing is drafted."""
     from rich.console import Console
 
     from eval.commands.writing import WritingPlan, retrieval_systems
@@ -190,8 +190,8 @@ def gained(options: BenchmarkOptions, chosen: Benchmark, cases: Sequence[Case]) 
 def auxiliary_gains(
     model: Any, template: AuxiliaryTemplate, cases: Sequence[Case], systems: Sequence[System], seed: int
 ) -> dict[str, Floats]:
-    """By system, y = log p(t given d, q) - log p(t given q) of the best document d of each request, (N,); 0 without
-    one. The prompt without a document has texts of other users, the same for all (equation 1)."""
+    """By system, the gain y = log p(t given d, q) - log p(t given q) of each request's best document d, (N,); 0 if it
+    has none. The prompt without d shows texts of other users, the same for all systems (equation 1)."""
     from retriever.models.auxiliary import PairGroup
 
     def cut(text: str, limit: int) -> str:
@@ -275,13 +275,13 @@ def card_of(
 
 
 def head_of(options: BenchmarkOptions, name: str) -> Head:
-    """The command that makes the result again."""
+    """The head of the result: the command, with the options that make it again."""
     said = ("data", "model", "users", "targets", "past", "llm", "k", "seed", "budget_minutes", "dry_run")
     return Head.of("eval", "benchmark", name, **{option: getattr(options, option) for option in said})
 
 
 def benchmark_tables(result: Json) -> Iterator[Table]:
-    """Yield a row a system, its differences from none and from the best baseline, and what was left out."""
+    """Yield tables: figures by system, differences from "none" and from the best baseline, and what was left out."""
     if "estimate" in result:
         yield Table.facts(f"{result['requests']:,} requests.", result["estimate"], result["command"])
         return
@@ -303,7 +303,7 @@ def benchmark_tables(result: Json) -> Iterator[Table]:
 
 
 def _gap_cell(metric: Metric[Measures], row: Json) -> str:
-    """``+0.0123 [+0.0021, +0.0224] bm25, p .012``"""
+    """A difference formatted as ``+0.0123 [+0.0021, +0.0224] bm25, p .012``."""
     gap = row.get(metric.name)
     if gap is None:
         return "-"

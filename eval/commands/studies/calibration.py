@@ -52,7 +52,7 @@ LEAST_BINS = 3
 
 @dataclass(frozen=True, slots=True)
 class ScoreFit:
-    """A model's s1 and predictions from it of the gain of the document chosen: (N,) each, gains in nats."""
+    """A request's best score s1, the gain of its chosen document and predictions of it: (N,) each, gains in nats."""
 
     top_scores: Floats  # s1
     gains: Floats
@@ -62,7 +62,7 @@ class ScoreFit:
 
 
 def score_fit(outcomes: Sequence[ChoiceOutcome], names: Sequence[str], options: CalibrationOptions) -> ScoreFit:
-    """Fit the line; requests of one cluster, whose ``names`` are given, stay in one fold."""
+    """Predict gains from s1 across folds; requests of one cluster (of one name in ``names``) stay in one fold."""
     top_scores = np.array([outcome.top_score for outcome in outcomes])
     gains = np.array([outcome.top1_gain for outcome in outcomes])
     folds = folds_of(names, options.folds)
@@ -108,7 +108,7 @@ def _binned_pearson(bootstrap: Bootstrap, model: ScoreFit) -> Estimate:
 
 
 def pearson_of_bins(first: Floats, second: Floats) -> Floats:
-    """Pearson's r over the bins for which both are finite; NaN for fewer than three, as a line goes through any two.
+    """Pearson's r over the bins in which both means are finite; NaN for fewer than three, as a line fits any two.
 
     (R, B) -> (R,)
     """
@@ -205,7 +205,7 @@ def calibration_report(everything: Candidates, baselines: Sequence[str], options
 
 
 def calibration_table(choices: Candidates, baselines: Sequence[str], options: CalibrationOptions) -> dict[str, Any]:
-    """The figures of all models on the same resamples, a constant prediction beside them."""
+    """The figures of all models on the same resamples, compared with those of a constant prediction."""
     if not choices.records:
         return {"n": 0, "models": []}
     drawn = clusters(choices.records)
@@ -223,7 +223,7 @@ def calibration_table(choices: Candidates, baselines: Sequence[str], options: Ca
 
 
 def _reliability(bootstrap: Bootstrap, model: ScoreFit) -> list[dict[str, Any]]:
-    """A row for each bin, the lowest s1 first."""
+    """The number, range, mean s1 and mean gain of each bin, the lowest s1 first."""
     return [
         {
             "n": int(inside.sum()),

@@ -118,7 +118,7 @@ def generation(
 
 
 def compared_by_count(options: WritingOptions) -> Report:
-    """Compare drafts by the documents shown: a fixed number, or those that score near the best one."""
+    """Compare drafts by the documents shown: fixed numbers of them, or those whose score is near the best one's."""
     from eval.commands.writing import ready
     from eval.drafts.by_count import by_count, shown_report, shown_tables
     from pearl.text.templates import load_template
@@ -144,7 +144,7 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class ScoredDrafts:
-    """Drafts with the documents that a retriever found, and its scores."""
+    """Measures of drafts made with a retriever's documents, and the retriever's best score s1 for each request."""
 
     top_scores: Floats  # s1 of each request, (N,)
     measured: Measures
@@ -201,9 +201,9 @@ def generation_report(
     *,
     stances: str | None,
 ) -> dict[str, Any]:
-    """All figures as they are written.
+    """All figures of the systems' drafts, as the result's JSON has them.
 
-    ``written[i]`` are the drafts of system i. Only requests count for which every system has one; what failed is
+    ``written[i]`` are the drafts of system i. Only requests count for which every system has a draft; failed drafts are
     counted apart. Raises ChatError where no request is left.
     """
     together = complete(written)
@@ -235,14 +235,14 @@ def generation_report(
 
 @dataclass(frozen=True, slots=True)
 class ComparedSystems:
-    """Systems on the same requests: those for which every system has a text."""
+    """Systems compared on the requests for which every system has a text."""
 
     cases: tuple[Case, ...]
     metrics: tuple[Metric[Measures], ...]
     systems: tuple[System, ...]
 
     def table(self, measured: Mapping[str, Measures]) -> dict[str, Any]:
-        """Counts, a row a system, and the paired differences from the best baseline."""
+        """Counts, the figures of each system, and their paired differences from the best baseline."""
         drawn = clusters([case.record for case in self.cases])
         bootstrap = Bootstrap(drawn.names)
         names = [system.name for system in self.systems]

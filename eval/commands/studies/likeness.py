@@ -258,7 +258,7 @@ def auc(bootstrap: Bootstrap, scores: Floats, true: NDArray[np.bool_]) -> Estima
 
 
 def equal_error_rate(bootstrap: Bootstrap, scores: Floats, true: NDArray[np.bool_]) -> Estimate:
-    """The share of true claims refused at the score where as large a share of false ones is believed."""
+    """The error rate at the score where true claims are refused as often as false ones are believed."""
 
     def fold(weights: Floats) -> Floats:
         right, wrong = _by_score(weights, scores, true)

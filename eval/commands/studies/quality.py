@@ -68,7 +68,7 @@ GO_WITH = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualityOptions:
-    """One of the first four says what is measured with."""
+    """Options of ``pearl eval quality``; exactly one of pairs, texts, traces and annotations must be given."""
 
     pairs: Annotated[list[Path], Option(metavar="F.json", help="Pairs of texts, a set a file; repeatable.")] = field(
         default_factory=list
@@ -130,7 +130,7 @@ def quality(
 
 
 def of_pairs(options: QualityOptions) -> Report:
-    """Measure how often a scorer prefers the better written text, beside every trivial scorer."""
+    """Measure how often a scorer prefers the better written text, compared with every trivial scorer."""
     from eval.recorded.quality.benchmark import quality_report, quality_tables, read_sets
     from eval.recorded.quality.checks import PAIR_CHECKS, cut_check
     from eval.recorded.quality.scorers import BY_NAME, PERPLEXITY, SCORERS, reward_pair_scorer, surface_scorer

@@ -46,7 +46,7 @@ Outcomes = Sequence[ChoiceOutcome]  # a model's, one a request
 
 
 def wins(first: Sequence[float], second: Sequence[float]) -> list[float]:
-    """1 where the first gained more, 0 where it gained less, a half where both gained the same."""
+    """For each request, 1 if ``first`` gained more than ``second``, 0 if less, 0.5 if both gained the same."""
     equal = np.isclose(first, second, rtol=1e-9, atol=1e-12)  # as a mean of equal gains is, but for its last digit
     return [0.5 if same else float(a > b) for a, b, same in zip(first, second, equal, strict=True)]
 
@@ -125,8 +125,8 @@ METRICS: tuple[Metric[Outcomes], ...] = (
 
 
 def retrieval_report(everything: Candidates, baselines: Sequence[str], options: RetrievalOptions) -> dict[str, Any]:
-    """The figures of all requests; again with the near-duplicates of the targets set aside; and by slices of the words
-    of the request and of the number of candidates."""
+    """The figures of all requests; without near-duplicates of the targets; and by slices, thirds of the requests by
+    length in words and by number of candidates."""
     left, counts = set_aside(everything, options.near_duplicates)
     return {
         "k": options.k,
@@ -140,7 +140,7 @@ def retrieval_report(everything: Candidates, baselines: Sequence[str], options: 
 
 
 def retrieval_table(choices: Candidates, baselines: Sequence[str], options: RetrievalOptions) -> dict[str, Any]:
-    """The figures of all models on the same resamples of the same requests, the trivial choices beside them."""
+    """The figures of all models, and of the trivial choices, on the same resamples of the same requests."""
     if not choices.records:
         return {"n": 0, "models": []}
     drawn = clusters(choices.records)
@@ -159,7 +159,7 @@ def retrieval_table(choices: Candidates, baselines: Sequence[str], options: Retr
 
 
 def _sliced(choices: Candidates, options: RetrievalOptions) -> dict[str, Any]:
-    """The top-1 gain of each model in one slice, the trivial choices beside them."""
+    """The top-1 gain of each model, and of the trivial choices, in one slice."""
     drawn = clusters(choices.records)
     bootstrap = Bootstrap(drawn.names)
 
@@ -182,8 +182,8 @@ def _ratio(bootstrap: Bootstrap, row: Mapping[str, Any], outcomes: Mapping[str, 
 
 
 def _pairs(bootstrap: Bootstrap, outcomes: Mapping[str, Outcomes]) -> list[dict[str, Any]]:
-    """Each model against each other: the paired difference of the top-1 gains, how often the first gains more (equal
-    gains count a half), and how often they are equal."""
+    """Every ordered pair of models: the paired difference of the top-1 gains, how often the first model gains more
+    (equal gains count a half), and how often both gain the same."""
     gained = {model: top1_gains(of_model) for model, of_model in outcomes.items()}
     rows = []
     for first, second in permutations(outcomes, 2):

@@ -134,10 +134,10 @@ def revision_report(
     *,
     stances: str | None,
 ) -> dict[str, Any]:
-    """One retriever's policies, the curve over every theta, and slices. A threshold of None means never.
+    """One retriever's figures by policy, for every theta (the curve) and by slices; a threshold of None means never.
 
-    Where a revision cannot be read the service keeps the draft, and so does this; requests whose draft or revision
-    failed otherwise are left out of every policy and counted. Raises ChatError where no request is left.
+    Where a revision cannot be read the draft is kept, as the service does; requests whose draft or revision failed
+    otherwise are left out of all policies and counted. Raises ChatError where no request is left.
     """
     answers = [
         replace(revision, text=draft.text) if revision.failure == UNREADABLE else revision
@@ -171,7 +171,7 @@ def revision_report(
 
 @dataclass(frozen=True, slots=True)
 class RevisedDrafts:
-    """The drafts and their revisions, measured."""
+    """Measures of the drafts and of their revisions, with each request's best score s1."""
 
     cases: tuple[Case, ...]
     metrics: tuple[Metric[Measures], ...]
@@ -189,7 +189,7 @@ class RevisedDrafts:
         )
 
     def table(self, threshold: float | None) -> dict[str, Any]:
-        """Every policy, with its paired differences from the others."""
+        """The figures of every policy, with their paired differences from those of other policies."""
         chosen = self._below(threshold)
         shares = {
             NONE: np.zeros(len(chosen)),
@@ -212,7 +212,7 @@ class RevisedDrafts:
         }
 
     def curve(self) -> list[dict[str, Any]]:
-        """The figures for every possible theta, at equal steps of the share that is revised."""
+        """The figures at thresholds theta that revise from none to all drafts, in equal steps of their share."""
         bootstrap = self._bootstrap()
         none = {NONE: self._figures(bootstrap, np.zeros(len(self.cases)))}
         points = []
@@ -223,7 +223,7 @@ class RevisedDrafts:
         return points
 
     def by_chance(self) -> dict[str, float]:
-        """By metric, the share of random exchanges of drafts and revisions whose best theta gains as much as ours."""
+        """By metric, the share of random swaps of draft and revision whose best theta gains as much as observed."""
         revised = [mixed(self._below(threshold), self.revised, self.drafts) for threshold in self._thresholds()]
         return chances(self.drafts, revised, clusters([case.record for case in self.cases]).names)
 
@@ -253,8 +253,8 @@ def _row(bootstrap: Bootstrap, share: Floats, measured: Figures, others: Mapping
 
 
 def revision_tables(result: Json) -> Iterator[Table]:
-    """Yield each model's policies, with their paired differences from no revision, over all requests; within the
-    slices, too, where the model has a threshold."""
+    """Yield a table of each model's policies over all requests, with paired differences from no revision, and one for
+    each slice of the requests, if the model has a threshold."""
     for model in result["models"]:
         for part in (None, *model["slices"]) if model["threshold"] is not None else (None,):
             policies = (part or model)["policies"]

@@ -1,8 +1,8 @@
 """Annotators that need no language model: traits of a text that are counted by rule, exactly.
 
-A pair's vote is for the text in which the trait has the higher rate, such as dashes in 100 words. Where the rates are
-the same it is ``both``, where neither text has the trait ``neither``, and where one has nothing to rate, such as no
-word, the trait does not apply.
+A pair's vote is for the text in which the trait has the higher rate, such as dashes in 100 words. The vote is ``both``
+if the rates are equal, ``neither`` if no text has the trait, and not applicable if one has nothing to rate, such as no
+word.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ SHOWN_WORDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Diction:
-    """The words that the texts an annotator chooses have more often than the others, each way the surest first."""
+    """Words that the texts an annotator chooses use more or less often than the others, each list the surest first."""
 
     more: tuple[WordUse, ...]
     less: tuple[WordUse, ...]
 
 
 def rule_annotator(name: str, does: str, measures: str) -> Annotator:
-    """The annotator of a rule, marked so in its name and by the field ``by_rule``."""
+    """The annotator of a rule, marked as such in its name and by the field ``by_rule``."""
     fields = {"name": f"{does} (by rule)", "description": measures, "type": TRAIT, BY_RULE: name}
     return Annotator(short_id(f"{BY_RULE} {name}"), fields)
 
 
 def with_rules(data: AnnotatedPairs) -> AnnotatedPairs:
-    """The data set with an annotator for each trait."""
+    """The data set with an annotator for each trait that is counted by rule."""
     annotators = [rule_annotator(trait.name, trait.more, trait.measures) for trait in PAIR_TRAITS]
     a, b = (Counts.of([pair.texts[side] for pair in data.pairs], PAIR_TRAITS) for side in (0, 1))
     votes = _votes(a.found, a.bases, b.found, b.bases)  # (N, F)
@@ -62,8 +62,8 @@ def _votes(found_a: ArrayLike, base_a: ArrayLike, found_b: ArrayLike, base_b: Ar
 
 
 def diction(pairs: Iterable[Pair], reference: str) -> Diction:
-    """The words of the texts that an annotator, given by its id, chooses, against those of the texts it does not: by
-    log-odds with a Dirichlet prior, where they are surer than 1.96 standard errors."""
+    """The words that tell the texts chosen by an annotator (its id) from those it rejects: by log-odds with a Dirichlet
+    prior, where these are more than 1.96 standard errors from zero."""
     own, others = [], []
     for pair in pairs:
         if (vote := pair.vote(reference)) and vote.chooses:
@@ -75,9 +75,9 @@ def diction(pairs: Iterable[Pair], reference: str) -> Diction:
 
 
 def with_words_of(data: AnnotatedPairs, reference: Annotator) -> AnnotatedPairs:
-    """The data set with an annotator that chooses the text with more of the reference's words.
+    """The data set with an annotator that chooses the text with more of the words typical of the reference's choices.
 
-    The words for one half of the pairs are those of the other half: a pair's own words say nothing about it. Raises
+    The words used on one half of the pairs are learned from the other half, so no pair votes by its own words. Raises
     InputError where a half has no such word.
     """
     halves = [[pair for pair in data.pairs if _half(pair) == half] for half in (0, 1)]

@@ -1,7 +1,7 @@
-"""The figures of ``pearl forensics compare``: annotators against several references side by side.
+"""The figures of ``pearl forensics compare``: annotators measured against several references side by side.
 
-A column is a file, a part of it or both, with a reference: a person, a model, the annotators of a data set. Columns may
-share pairs, and their differences are paired where they do.
+A column is a reference (a person, a model, or an annotator of a data set) on a file or a part of one. Columns may share
+pairs, and their differences are paired where they do.
 
 Dimensions in comments: T different pairs in all, K annotators.
 """
@@ -40,7 +40,7 @@ Against = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnOptions:
-    """The options that say what is shown side by side. ``reference`` as of
+    """Options that choose the columns to compare. ``reference`` is one as in
     :class:`~eval.recorded.forensics.metrics.ForensicsOptions`."""
 
     reference: Annotated[
@@ -53,7 +53,7 @@ class ColumnOptions:
 
 @dataclass(frozen=True, slots=True)
 class VoteColumn:
-    """The votes of a reference on some pairs."""
+    """A column of a comparison: a table of votes on some pairs, and the place of the reference in it."""
 
     name: str
     file: str
@@ -71,7 +71,7 @@ class VoteColumn:
 
 
 def compare_files(paths: Sequence[Path], options: ColumnOptions, resampling: Resampling) -> dict[str, Any]:
-    """The figures of the files. Raises InputError where they cannot be read, or a column has nothing to compare."""
+    """Compare annotators over the columns of all files. Raises InputError for unreadable files or a column of ties."""
     columns, left_out = columns_of_files(paths, options)
     return {**compared(columns, resampling), "left_out": left_out}
 
@@ -79,7 +79,7 @@ def compare_files(paths: Sequence[Path], options: ColumnOptions, resampling: Res
 def columns_of_files(
     paths: Sequence[Path], options: ColumnOptions, least: int = 2
 ) -> tuple[list[VoteColumn], dict[str, int]]:
-    """The columns of the files, and the pairs that are in none, by reason. Raises as :func:`columns_of` does."""
+    """The columns of the files, and the number of pairs left out, by reason. Raises as :func:`columns_of` does."""
     tables = [(str(path), read_votes(path)) for path in paths]
     left_out = sum((Counter(table.left_out) for _, table in tables), Counter[str]())
     if options.by:
@@ -90,9 +90,9 @@ def columns_of_files(
 
 
 def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, least: int = 2) -> list[VoteColumn]:
-    """The columns that the options ask for, file by file, group by group, reference by reference.
+    """The columns that the options ask for, in the order of files, groups and references.
 
-    Raises InputError for fewer than ``least`` or too many, and for one that has nothing to compare.
+    Raises InputError for fewer than ``least`` or too many columns, and for a column without anything to compare.
     """
     columns = []
     files = [Path(file) for file, _ in tables]
@@ -131,7 +131,7 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, 
 
 
 def compared(columns: Sequence[VoteColumn], resampling: Resampling) -> dict[str, Any]:
-    """Every annotator in every column, and the differences of its strength between columns."""
+    """The figures of every annotator in every column, and the differences of its strength between columns."""
     references = {column.table.annotators[column.reference].id for column in columns}
     annotators = {
         annotator.id: annotator

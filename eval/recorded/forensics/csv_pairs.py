@@ -29,7 +29,7 @@ CHOICES = ("text_a", "text_b")
 
 
 def csv_members(path: Path) -> Iterator[tuple[int, str, Any]]:
-    """Yield the line, the name and the value of each part of the data set that a CSV holds.
+    """Yield each part of the data set that a CSV holds, as its line, name and value.
 
     Raises InputError that names the file, the line and the column.
     """
@@ -52,7 +52,7 @@ def csv_members(path: Path) -> Iterator[tuple[int, str, Any]]:
 
 
 def column_annotator(column: str) -> Annotator:
-    """The annotator of a column of votes."""
+    """The annotator for a CSV's column of votes."""
     fields = {
         "name": column,
         "description": f"Column from original dataset: {column}",

@@ -17,15 +17,15 @@ DEFAULT = "default_annotator"  # in the metadata of a file
 
 @dataclass(slots=True)
 class DatasetHandler:
-    """Files of annotated pairs by name. ``reference``: the annotator that all others are held against, by name or id;
-    each file's default annotator if none is named."""
+    """Files of annotated pairs by name. ``reference``: name or id of the annotator with which all others are compared;
+    if None, each file's default annotator."""
 
     reference: str | None = None
     figures: dict[str, dict[str, Any]] = field(default_factory=dict)  # as ``pearl forensics metrics`` writes them
 
     def add_data_from_path(self, path: str | Path, name: str | None = None) -> None:
-        """Measure a file, called by its own name unless another is given. Raises InputError for a file that cannot be
-        used, or has no default annotator where no reference is named."""
+        """Compute the figures of a file, under its own name unless another is given. Raises InputError for an unusable
+        file, or one without a default annotator where no reference is named."""
         path = Path(path)
         metadata = dict(stream_pairs(path)).get(METADATA, {}) if self.reference is None else {}
         reference = self.reference or metadata.get(DEFAULT)
@@ -34,11 +34,11 @@ class DatasetHandler:
         self.figures[name or path.name] = metrics_of_file(path, ForensicsOptions(str(reference)))
 
     def get_overall_metrics(self) -> dict[str, dict[str, Any]]:
-        """By file: the number of pairs, and what the reference chose by position and length."""
+        """By file: the number of pairs, and how the reference's choices depend on position and length."""
         return {name: {"n": each["n"], **each["overall"]} for name, each in self.figures.items()}
 
     def get_annotator_metrics(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """By file and annotator: agreement, kappa, strength and the others, with intervals."""
+        """By file and annotator: agreement with the reference, kappa, strength and other figures, with intervals."""
         return {name: _by_name(each["annotators"]) for name, each in self.figures.items()}
 
 

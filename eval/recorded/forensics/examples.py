@@ -25,14 +25,14 @@ TOPIC = 60  # characters of a field of the metadata that can be filtered by
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Pairs as the page shows them, and how many there are in all."""
+    """Pairs as the page shows them, and the number of pairs in all."""
 
     shown: tuple[dict[str, Any], ...]
     pairs: int
 
 
 def examples_of(columns: Sequence[VoteColumn], annotators: Sequence[str], number: int) -> Examples:
-    """At most ``number`` pairs: agreeing, disagreeing and other ones of every annotator (ids) in every column first.
+    """At most ``number`` pairs, those where annotators (ids) agree, disagree or do not choose in each column first.
 
     Raises InputError when a file cannot be read again.
     """

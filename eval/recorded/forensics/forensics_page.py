@@ -32,7 +32,7 @@ OTHERS = ("relevance", "agreement", "kappa", "kappa_randomized")
 def reported(
     paths: Sequence[Path], options: ColumnOptions, resampling: Resampling, head: Head, examples: int
 ) -> tuple[dict[str, Any], str]:
-    """The figures and the page. Raises InputError where a file cannot be read, or a column has nothing to compare."""
+    """The figures and the HTML page. Raises InputError where a file cannot be read, or a column has no choices."""
     columns, without = columns_of_files(paths, options, least=1)
     figures = {**head.to_json(), **compared(columns, resampling), "left_out": without}
     first = columns[0]
@@ -46,7 +46,7 @@ def reported(
 
 
 def forensics_page(result: Json, examples: Examples) -> str:
-    """The page of a comparison (of one column or more), with the pairs of its viewer."""
+    """The HTML page of a comparison of one column or more, with the example pairs of its viewer."""
     sections = (
         _head(result),
         *_strengths(result),

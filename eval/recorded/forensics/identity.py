@@ -12,15 +12,15 @@ Models = tuple[str | None, str | None]
 
 
 def models_of(pairs: Iterable[Models]) -> list[str]:
-    """Every model that a pair names, in order of appearance."""
+    """Every model that the pairs name, in order of appearance."""
     return list(dict.fromkeys(model for models in pairs for model in models if model))
 
 
 def with_models(data: AnnotatedPairs, targets: Sequence[str] = (), references: Sequence[str] = ()) -> AnnotatedPairs:
-    """The data set with an annotator for each target, of which there are all models by default; it votes on the pairs
-    with a model among the references, all by default.
+    """The data set with an annotator for each target model, or for every model if none is named. It votes on pairs
+    whose other text is by one of ``references``, or by any model if none is named.
 
-    Raises InputError for pairs without models, and for a model that none of them names.
+    Raises InputError for pairs without models, and for a model that no pair names.
     """
     known = models_of(pair.models for pair in data.pairs)
     if not known:
@@ -39,7 +39,7 @@ def with_models(data: AnnotatedPairs, targets: Sequence[str] = (), references: S
 
 
 def identity_annotator(model: str, references: Sequence[str] = ()) -> Annotator:
-    """The annotator that chooses the texts of a model."""
+    """The annotator that always chooses a model's texts."""
     others = ", ".join(name for name in references if name != model)
     against = f"the reference models ({others})" if others else "any other model"
     fields = {"name": model, "description": f"Always prefer {model} over {against}", "type": MODEL_IDENTITY}
@@ -47,8 +47,8 @@ def identity_annotator(model: str, references: Sequence[str] = ()) -> Annotator:
 
 
 def identity_vote(models: Models, model: str, references: Sequence[str] = ()) -> Vote:
-    """The text of the model, both or neither, for a pair whose texts are by ``models``; one with an unknown model, or
-    whose other model is no reference, has no vote."""
+    """The vote for the text by ``model`` in a pair by ``models``; both or neither if both or neither text is by it. Not
+    applicable if a model is unknown, or the other model is no reference."""
     if not all(models):
         return Vote.NOT_APPLICABLE
     a, b = (name == model for name in models)

@@ -1,7 +1,7 @@
-"""An annotator's agreement with a reference, from five counts, with intervals and tests.
+"""Measures of an annotator's agreement with a reference, from five counts, with intervals and tests.
 
-Only pairs on which the reference chooses a response count. The five counts of them: both choose a, both choose b, the
-annotator a and the reference b, the annotator b and the reference a, and the annotator chooses neither.
+Only pairs on which the reference chooses a response count. The five counts: both choose a, both choose b, the annotator
+chooses a and the reference b, the reverse, and the annotator chooses neither.
 
 Dimensions in comments: K annotators, R resamples.
 """
@@ -27,7 +27,7 @@ AA, BB, AB, BA, NONE = range(5)
 
 @dataclass(frozen=True, slots=True)
 class PairMeasure:
-    """A figure of the counts (..., 5); ``how`` it is computed, and from where."""
+    """A measure ``of`` the five counts (..., 5); ``how`` it is computed, and its ``source``."""
 
     name: str
     title: str
@@ -45,28 +45,28 @@ def disagreed(counts: Floats) -> Floats:
 
 
 def relevance(counts: Floats) -> Floats:
-    """The share of pairs on which the annotator chooses."""
+    """The share of pairs on which the annotator chooses a response."""
     return ratio(agreed(counts) + disagreed(counts), counts.sum(axis=-1))
 
 
 def agreement(counts: Floats) -> Floats:
-    """The share of agreeing votes where both choose; NaN where they never do."""
+    """The share of agreeing votes among pairs on which both choose; NaN if there are none."""
     return ratio(agreed(counts), agreed(counts) + disagreed(counts))
 
 
 def agreement_of_all(counts: Floats) -> Floats:
-    """The share of agreeing votes of all pairs."""
+    """The share of pairs with agreeing votes among all on which the reference chooses."""
     return ratio(agreed(counts), counts.sum(axis=-1))
 
 
 def accuracy(counts: Floats) -> Floats:
-    """The agreement, 0.5 where both never choose."""
+    """The agreement where both choose; 0.5 if they never both do."""
     share = agreement(counts)
     return np.where(np.isnan(share), 0.5, share)
 
 
 def kappa(counts: Floats) -> Floats:
-    """Cohen's kappa where both choose; 0 where they never do, NaN where chance alone would agree."""
+    """Cohen's kappa over pairs on which both choose; 0 if there are none, NaN where chance alone would agree."""
     both = agreed(counts) + disagreed(counts)
     annotator_a, reference_a = counts[..., AA] + counts[..., AB], counts[..., AA] + counts[..., BA]
     chance = ratio(annotator_a * reference_a + (both - annotator_a) * (both - reference_a), both**2)
@@ -75,12 +75,12 @@ def kappa(counts: Floats) -> Floats:
 
 
 def kappa_randomized(counts: Floats) -> Floats:
-    """Cohen's kappa where chance agrees half of the time: the annotator sees the texts in random order."""
+    """Cohen's kappa with chance agreement of one half, as the annotator sees the texts in random order."""
     return 2 * accuracy(counts) - 1
 
 
 def strength(counts: Floats) -> Floats:
-    """Randomized kappa times relevance: agreeing less disagreeing votes as a share of all pairs."""
+    """Agreeing minus disagreeing votes as a share of all pairs: randomized kappa times relevance."""
     return ratio(agreed(counts) - disagreed(counts), counts.sum(axis=-1))
 
 
@@ -98,8 +98,8 @@ MEASURES = (
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """``prior`` votes of each kind (agreeing, disagreeing, none) are added before drawing, so that votes which are all
-    alike have an interval, too: one, as in the public package; the paper has none."""
+    """``prior`` votes of each kind (agreeing, disagreeing, none) are added before resampling, so that unanimous votes
+    have an interval, too: by default 1, as in the public package; the paper adds none."""
 
     prior: Annotated[
         float, Option(min=0.0, max=1000.0, help="Number of votes of each kind to add before resampling.")
@@ -107,7 +107,7 @@ class Resampling:
 
 
 def five_counts(codes: Codes, reference: Codes) -> Floats:
-    """The counts of each annotator (N, K) with the reference (N,): (K, 5)."""
+    """The five counts of each annotator's votes (N, K) against the reference's (N,): (K, 5)."""
     chosen = chooses(reference)
     a, b = (codes == A)[chosen], (codes == B)[chosen]
     for_a = (reference == A)[chosen][:, None]
@@ -116,8 +116,8 @@ def five_counts(codes: Codes, reference: Codes) -> Floats:
 
 
 def intervals(counts: Floats, resampling: Resampling) -> dict[str, list[Interval | None]]:
-    """Every measure of each annotator's counts (K, 5), with its interval by the bootstrap, in which as many pairs are
-    drawn with replacement; None where undefined."""
+    """Every measure of each annotator's counts (K, 5), with its bootstrap interval over pairs; None where it is
+    undefined. The prior votes are added before resampling."""
     generator = np.random.default_rng(0)
     prior = np.array([0.5, 0.5, 0.5, 0.5, 1.0]) * resampling.prior  # of an agreeing, a disagreeing, another vote
     by_measure: dict[str, list[Interval | None]] = {measure.name: [] for measure in MEASURES}
@@ -136,20 +136,20 @@ def intervals(counts: Floats, resampling: Resampling) -> dict[str, list[Interval
 
 
 def closed_form(counts: Floats) -> list[Interval]:
-    """The strength with its normal interval, s +- 1.96 sqrt((relevance - s^2) / n): a check of the bootstrap."""
+    """The strength s with its normal interval, s +- 1.96 sqrt((relevance - s^2) / n), to check the bootstrap's."""
     values = strength(counts)
     errors = np.sqrt(np.maximum(relevance(counts) - values**2, 0) / counts.sum(axis=-1))
     return [normal_interval(value, error) for value, error in zip(values, errors, strict=True)]
 
 
 def normal_interval(value: float, error: float) -> Interval:
-    """A figure and the 95% interval that its standard error gives."""
+    """A figure and its 95% interval from its standard error, by the normal approximation."""
     value, reach = float(value), Z * float(error)
     return Interval(value, value - reach, value + reach)
 
 
 def p_values(counts: Floats) -> Floats:
-    """One-tailed binomial tests of as many agreeing votes or more, or of as few where fewer agree than not: (K,)."""
+    """One-tailed binomial tests: of as many agreeing votes or more, or as few or fewer if most disagree: (K,)."""
     from scipy.stats import binom
 
     agreeing, both = agreed(counts), agreed(counts) + disagreed(counts)

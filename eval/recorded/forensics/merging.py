@@ -1,7 +1,7 @@
-"""Data sets of annotated pairs put together.
+"""Merging data sets of annotated pairs.
 
-The order is stated and stable: the pairs of the first data set in their order, then those of the next that are new, and
-so on; annotators and metadata likewise. A pair that several have gets the votes of all of them.
+The order is stable: the pairs of the first data set in their order, then the new ones of the second, and so on;
+annotators and metadata likewise. A pair that occurs in several data sets gets the votes of all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAMES = ("dataset_name", "description")
 
 
 def merged(datasets: Sequence[tuple[str, AnnotatedPairs]]) -> AnnotatedPairs:
-    """One data set of several, each with the name of its file.
+    """Merge data sets, each given with the name of its file, into one.
 
     Raises InputError that names the ids where two pairs or annotators of one id differ, or an annotator voted twice.
     """
@@ -33,8 +33,8 @@ def merged(datasets: Sequence[tuple[str, AnnotatedPairs]]) -> AnnotatedPairs:
 
 
 def apart(name: str, data: AnnotatedPairs, taken: Mapping[str, Annotator]) -> AnnotatedPairs:
-    """The data set with its annotators of an id that is taken under another id and with the file's name behind theirs:
-    two people of one name stay two."""
+    """The data set with a new id for each annotator whose id is taken, and the file's name after the annotator's name,
+    so that two people of one name stay two."""
     new = {
         id: Annotator(short_id(f"{name} {id}"), {**annotator.fields, "name": f"{annotator.name} ({name})"})
         for id, annotator in data.annotators.items()
@@ -73,7 +73,7 @@ def _two(where: str, first: AnnotatedPairs, second: AnnotatedPairs) -> Annotated
 
 
 def _without_repeats(name: str, data: AnnotatedPairs) -> AnnotatedPairs:
-    """The data set with one pair an id, which has the votes of all its copies."""
+    """The data set with one pair per id, which has the votes of all its copies."""
     pairs: dict[str, Pair] = {}
     for pair in data.pairs:
         _add(name, pairs, [pair])

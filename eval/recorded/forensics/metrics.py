@@ -1,6 +1,5 @@
-"""The figures of ``pearl forensics metrics``: each annotator against a reference, what the votes have in common, and
-judges of traits against people who judged the same traits.
-"""
+"""The figures of ``pearl forensics metrics``: the agreement of each annotator with a reference, statistics of the
+reference's choices, and the agreement of trait judges with people who judged the same traits."""
 
 from __future__ import annotations
 
@@ -42,8 +41,8 @@ NOT_APPLICABLE = PLACES[Vote.NOT_APPLICABLE]
 
 @dataclass(frozen=True, slots=True)
 class ForensicsOptions:
-    """``reference``: a name, an id, or ``model:NAME`` for the responses of a model, then against those of the models in
-    ``against``, all if none are named. ``pairwise``: trait against trait, too."""
+    """``reference``: an annotator's name or id, or ``model:NAME`` for a model's responses, compared with those of the
+    models in ``against``, or all others. ``pairwise``: compare every two traits, too."""
 
     reference: str
     against: Sequence[str] = ()
@@ -52,7 +51,8 @@ class ForensicsOptions:
 
 
 def metrics_of_file(path: Path, options: ForensicsOptions) -> dict[str, Any]:
-    """The figures of a file. Raises InputError that names it where it cannot be read, or nothing can be compared."""
+    """Measure annotators against the reference in a file. Raises InputError that names the file if that is
+    impossible."""
     try:
         return forensics_figures(read_votes(path), options)
     except InputError as error:
@@ -62,7 +62,7 @@ def metrics_of_file(path: Path, options: ForensicsOptions) -> dict[str, Any]:
 
 
 def forensics_figures(table: VoteTable, options: ForensicsOptions) -> dict[str, Any]:
-    """The figures of a table of votes. Raises InputError where nothing can be compared."""
+    """Measure annotators against the reference in a table of votes. Raises InputError if it chooses no response."""
     table, place = with_reference(table, options.reference, options.against)
     reference = table.codes[:, place]
     chosen = chooses(reference)
@@ -91,7 +91,7 @@ def forensics_figures(table: VoteTable, options: ForensicsOptions) -> dict[str, 
 
 
 def with_reference(table: VoteTable, reference: str, against: Sequence[str] = ()) -> tuple[VoteTable, int]:
-    """The table, with the identity of a model where that is the reference, and the reference's place in it."""
+    """The table and the reference's column in it; for ``model:NAME``, with an annotator of that model added."""
     if not reference.startswith(MODEL):
         return table, table.place(reference)
     model = reference.removeprefix(MODEL).strip()
@@ -100,7 +100,7 @@ def with_reference(table: VoteTable, reference: str, against: Sequence[str] = ()
 
 
 def rows_of(table: VoteTable, reference: int) -> list[int]:
-    """The places of the annotators that are compared with a reference."""
+    """The columns in the table of all annotators that are compared with the reference."""
     return [
         place
         for place, annotator in enumerate(table.annotators)
@@ -111,7 +111,7 @@ def rows_of(table: VoteTable, reference: int) -> list[int]:
 def annotator_rows(
     table: VoteTable, rows: Sequence[int], reference: Codes, resampling: Resampling
 ) -> list[dict[str, Any]]:
-    """A row for each annotator in ``rows`` (places), in the table's order; p-values are corrected over all of them."""
+    """The figures of each annotator in ``rows`` (places), in that order; p-values are corrected over all of them."""
     counts = measures.five_counts(table.codes[:, list(rows)], reference)
     measured, closed = measures.intervals(counts, resampling), measures.closed_form(counts)
     p = measures.p_values(counts)
@@ -133,7 +133,7 @@ def annotator_rows(
 
 
 def add_corrected(rows: Sequence[dict[str, Any]]) -> None:
-    """Put p-values into the rows that are corrected over all of them, by Bonferroni's method and by Holm's."""
+    """Add to each row its p-value corrected over all rows (Bonferroni, Holm), and its significance."""
     for row, p_holm in zip(rows, holm([row["p_value"] for row in rows]), strict=True):
         bonferroni = min(row["p_value"] * len(rows), 1.0)
         row |= {"p_corrected": bonferroni, "p_holm": p_holm, "significant": bonferroni < LEVEL}
@@ -179,7 +179,7 @@ def _annotator(table: VoteTable, place: int) -> dict[str, str]:
 
 
 def overall_figures(table: VoteTable, reference: Codes) -> dict[str, Any]:
-    """The reference's choices, and the lengths of the texts in characters."""
+    """The shares of choices of text a and of the longer text, and the mean lengths of texts in characters."""
     chosen = chooses(reference)
     for_a, characters = (reference == A)[chosen], table.characters[chosen]
     selected = np.where(for_a, characters[:, 0], characters[:, 1])
@@ -203,8 +203,8 @@ def _mean(values: NDArray[np.int64]) -> dict[str, float]:
 
 
 def people_figures(table: VoteTable) -> list[dict[str, Any]]:
-    """For each trait that people judged: the judge against their common opinion and against each of them, and every two
-    of them against each other."""
+    """For each trait that people judged: the agreement of the trait judge with the people's common opinion and with
+    each person, and of every two people with each other."""
     names, votes = [annotator.name for annotator in table.annotators], table.codes.T
     rows = []
     for place, annotator in enumerate(table.annotators):
@@ -231,16 +231,16 @@ def people_figures(table: VoteTable) -> list[dict[str, Any]]:
 
 
 def soft_unanimous(votes: Codes) -> Codes:
-    """The common opinion of people's votes (N, P): the side of those who choose if they agree, else not applicable;
-    no vote where nobody voted: (N,)."""
+    """The common opinion of people's votes (N, P): the text chosen by all who choose one, else not applicable; no vote
+    where nobody voted: (N,)."""
     a, b = (votes == A).any(axis=1), (votes == B).any(axis=1)
     sides = np.where(a & ~b, A, np.where(b & ~a, B, NOT_APPLICABLE))
     return np.where((votes == NO_VOTE).all(axis=1), NO_VOTE, sides).astype(np.int8)
 
 
 def agreement_of(first: Codes, second: Codes) -> dict[str, Any]:
-    """The agreement of two annotators on relevance, over the pairs that both judged, and on the side, over those that
-    both find relevant."""
+    """The agreement of two annotators on whether a trait applies, over pairs that both judged, and on the text, over
+    pairs on which both choose one."""
     judged = (first != NO_VOTE) & (second != NO_VOTE)
     relevant, also = chooses(first), chooses(second)
     both = relevant & also

@@ -1,9 +1,9 @@
-"""Files of annotated pairs: AnnotatedPairs JSON of versions 1 and 2, our JSON Lines, and the CSV of Inverse
+"""Files of annotated pairs: AnnotatedPairs JSON of versions 1 and 2, PEARL's JSON Lines, and the CSV of Inverse
 Constitutional AI.
 
-The name says which: ``.json``, ``.jsonl`` or ``.csv``, each with ``.gz`` behind it where it is compressed. JSON Lines
-hold the same objects in less space: the first line is the file's object without its pairs, then a pair a line. A file
-on the hub of Hugging Face is ``hf://datasets/OWNER/NAME/FILE``, with ``@REVISION`` behind NAME.
+The ending gives the format: ``.json``, ``.jsonl`` or ``.csv``, each followed by ``.gz`` if it is compressed. JSON Lines
+hold the same objects in less space: the first line is the file's object without its pairs, then one pair per line. A
+file on the hub of Hugging Face is ``hf://datasets/OWNER/NAME/FILE``, with ``@REVISION`` behind NAME.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Member = tuple[int, str, Any]  # line, name, value; a pair has the name PAIRS
 
 def stream_pairs(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield the name and the value of each part of a file: ``metadata``, ``annotators``, ``comparisons`` (one
-    :class:`Pair` after another) and unknown fields. Nothing but the part at hand is in memory.
+    :class:`Pair` after another) and unknown fields. Only the current part is in memory.
 
     Raises InputError that names the file, the line and the field.
     """
@@ -69,8 +69,8 @@ def stream_pairs(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def read_pairs(path: Path, most: int = MOST_CHARACTERS) -> AnnotatedPairs:
-    """The whole data set of a file. Raises InputError that names file, line and field, also where the texts have more
-    than ``most`` characters."""
+    """Read a whole data set. Raises InputError that names file, line and field, also if the texts have more than
+    ``most`` characters."""
     more: dict[str, Any] = {}
     pairs: list[Pair] = []
     size = 0
@@ -92,7 +92,7 @@ def read_pairs(path: Path, most: int = MOST_CHARACTERS) -> AnnotatedPairs:
 
 
 def write_pairs(path: Path, data: AnnotatedPairs) -> None:
-    """Write a data set in the form that the file's name says; version 1 if its metadata say so. Raises InputError when
+    """Write a data set in the format of the file's ending; in version 1 if its metadata say so. Raises InputError when
     it cannot be written."""
     kind = kind_of(path, written=True)
     head = {METADATA: {"version": VERSION, **data.metadata}, **data.more}
@@ -105,7 +105,7 @@ def write_pairs(path: Path, data: AnnotatedPairs) -> None:
 
 
 def kind_of(path: Path, *, written: bool = False) -> str:
-    """``.json``, ``.jsonl`` or ``.csv``. Raises InputError for another name, and for a CSV that is to be written."""
+    """The format by the file's ending. Raises InputError for another ending, and for a CSV that is to be written."""
     suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
     if not suffixes or suffixes[-1] not in KINDS:
         raise InputError(
@@ -187,7 +187,7 @@ def _local_file(path: Path) -> Path:
 
 
 def _lines(path: Path) -> Iterator[Member]:
-    """Members of JSON Lines: those of the first object, then a pair a line."""
+    """Members of JSON Lines: those of the first object, then one pair per line."""
     lines = parse_numbered_lines(path, lambda value, number: (number, value))
     for number, head in islice(lines, 1):
         if ANNOTATORS not in head:
@@ -256,7 +256,7 @@ SENDER = Annotator(
 
 
 def export_members(path: Path, members: Iterator[tuple[int, str, Any]]) -> Iterator[tuple[int, str, Any]]:
-    """Yield the line, the name and the value of each part of the data set in an export, whose members are given.
+    """Yield each part of the data set made from an export of PEARL, given its ``members``: line, name and value.
 
     Raises InputError where no draft was changed before it was sent.
     """

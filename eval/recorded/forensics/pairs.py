@@ -25,7 +25,7 @@ KEYS = "available_metadata_keys_per_comparison"  # in the metadata of a data set
 
 
 class Vote(StrEnum):
-    """``a`` and ``b`` choose a response; the others choose none, for a reason."""
+    """A vote on a pair: ``a`` and ``b`` choose a response; the others say why neither is chosen."""
 
     A = "a"
     B = "b"
@@ -55,14 +55,14 @@ SPELLINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Annotator:
-    """Somebody or something that votes: a person, a trait, the identity of a model. ``fields`` as in the file."""
+    """A source of votes: a person, a trait, or the identity of a model. ``fields`` as in the file."""
 
     id: str
     fields: Mapping[str, Any]
 
     @property
     def name(self) -> str:
-        """The name, else the description, else the id."""
+        """The annotator's name, or else its description, or else its id."""
         return str(self.fields.get("name") or self.fields.get("description") or self.id)
 
     @property
@@ -72,7 +72,7 @@ class Annotator:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two responses to a prompt and what annotators voted; ``fields`` is the object of version 2."""
+    """Two responses to a prompt, with votes of annotators; ``fields`` is its object in files of version 2."""
 
     fields: Mapping[str, Any]
 
@@ -109,12 +109,12 @@ class Pair:
         return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).digest()
 
     def vote(self, annotator: str) -> Vote | None:
-        """The vote of an annotator, by its id; None where it gave none."""
+        """The vote of an annotator, given by its id; None without a vote."""
         annotation = self.annotations.get(annotator)
         return None if annotation is None else vote_of(annotation)
 
     def with_votes(self, votes: Mapping[str, Vote | None]) -> Pair:
-        """The pair with these votes, by annotator id, and none of None; they replace those that it has of the same."""
+        """The pair with these votes by annotator id in place of earlier ones; None removes the earlier vote."""
         made = {**self.annotations, **{annotator: vote and annotation_of(vote) for annotator, vote in votes.items()}}
         kept = {name: vote for name, vote in made.items() if vote is not None or name not in votes}
         return Pair({**self.fields, "annotations": kept})
@@ -130,29 +130,29 @@ class AnnotatedPairs:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def with_annotators(self, added: Mapping[str, Annotator], pairs: tuple[Pair, ...]) -> AnnotatedPairs:
-        """The data set with these annotators added, and with these pairs."""
+        """The data set with these annotators added, and with its pairs replaced by ``pairs``."""
         return replace(self, annotators={**self.annotators, **added}, pairs=pairs)
 
 
 def short_id(text: str) -> str:
-    """Eight hexadecimal digits that stand for a text, the same in every program that reads these files."""
+    """The first eight hexadecimal digits of a text's MD5, as other programs for these files compute it."""
     return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:8]
 
 
 def pair_id(response_a: Mapping[str, Any], response_b: Mapping[str, Any], prompt: str | None) -> str:
-    """The id of a pair without one, from its content."""
+    """An id for a pair that has none, computed from its content."""
     parts = [json.dumps(response, sort_keys=True) for response in (response_a, response_b)]
     return short_id("|".join(parts if prompt is None else [prompt, *parts]))
 
 
 def coin(*parts: object) -> bool:
-    """True or False, each for half of all contents: the same for the same content, whenever the coin is thrown."""
+    """A pseudorandom True or False with equal chances, always the same for the same ``parts``."""
     content = "\0".join(map(str, parts))
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()[0] % 2 == 1
 
 
 def trait_annotator(description: str) -> Annotator:
-    """The annotator of a trait; its id is the description's."""
+    """The annotator of a trait; its id is computed from the description."""
     return Annotator(short_id(description), {"description": description, "type": TRAIT})
 
 
@@ -163,12 +163,12 @@ def default_annotator() -> Annotator:
 
 
 def annotation_of(vote: Vote) -> dict[str, str | None]:
-    """The annotation that holds a vote."""
+    """The annotation object that holds a vote in a file."""
     return {"pref": vote.value} if vote.chooses else {"pref": None, "no_pref_reason": vote.value}
 
 
 def vote_of(annotation: Mapping[str, Any]) -> Vote:
-    """The vote of an annotation. Raises InputError for an unknown word."""
+    """The vote in an annotation object. Raises InputError for an unknown word."""
     param, word = "pref", annotation.get("pref")
     if word is None:
         param, word = "no_pref_reason", annotation.get("no_pref_reason") or Vote.NOT_APPLICABLE
@@ -176,7 +176,7 @@ def vote_of(annotation: Mapping[str, Any]) -> Vote:
 
 
 def spelled_vote(word: Any, param: str) -> Vote:
-    """The vote that a word stands for. Raises InputError for an unknown one."""
+    """The vote that a word in a file stands for. Raises InputError for an unknown word."""
     vote = (SPELLINGS.get(word) or SPELLINGS.get(word.strip().casefold())) if isinstance(word, str) else None
     if vote is None:
         shown = f"'{word[:40]}'" if isinstance(word, str) else json_type(word)
@@ -185,7 +185,7 @@ def spelled_vote(word: Any, param: str) -> Vote:
 
 
 def checked_pair(fields: dict[str, Any]) -> Pair:
-    """The pair of an object of version 2; one without an id gets it from its content.
+    """Check an object of version 2 and return the pair; an object without an id gets one computed from its content.
 
     Raises InputError with ``param`` set to the field.
     """
@@ -221,13 +221,13 @@ def checked_annotators(value: Any) -> dict[str, Annotator]:
 
 
 def distinct_names(names: Mapping[str, str]) -> dict[str, str]:
-    """The names by id, those that several have with their ids."""
+    """The names by id; a name that several ids have is followed by its id."""
     times = Counter(names.values())
     return {id: name if times[name] == 1 else f"{name} ({id})" for id, name in names.items()}
 
 
 def named(annotators: Mapping[str, Annotator], name: str, where: str = "") -> Annotator:
-    """The annotator of a name or id. Raises InputError if there is none, or several of the name."""
+    """The annotator with a name or id. Raises InputError if there is none, or several with the name."""
     if name in annotators:
         return annotators[name]
     namesakes = [annotator for annotator in annotators.values() if composed(annotator.name) == composed(name)]

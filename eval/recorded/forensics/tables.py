@@ -1,4 +1,4 @@
-"""Tables of feedback forensics, made from result files; a comparison also as LaTeX."""
+"""Tables of feedback forensics, made from results; a comparison also as LaTeX."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LATEX = {
 
 
 def metrics_tables(result: Json) -> Iterator[Table]:
-    """The annotators by strength, then people, then trait against trait, where they are in the result."""
+    """Tables of the annotators by strength, of people's agreement and of pairs of traits, if the result has them."""
     rows = sorted(result["annotators"], key=lambda row: -row["strength"]["value"])
     names = titles(rows)
     figures = ("relevance", "agreement", "kappa", "kappa_randomized")
@@ -53,7 +53,7 @@ def metrics_tables(result: Json) -> Iterator[Table]:
 
 
 def choices(overall: Json) -> dict[str, Json]:
-    """Name a reference's choices, and the mean length of the texts, in the words of a table."""
+    """Values of a reference's choices and of the texts' mean lengths, by the names that tables give them."""
     return {
         "chooses text a": overall["text_a_chosen"],
         "chooses the longer text": overall["longer_chosen"],
@@ -62,7 +62,7 @@ def choices(overall: Json) -> dict[str, Json]:
 
 
 def caption(result: Json) -> str:
-    """The pairs behind the figures, and what the intervals and stars mean."""
+    """A caption: the reference, the number of its pairs, and the meaning of intervals and stars."""
     return (
         f"Agreement with {result['reference']['name']} over the {result['n']:,} of {result['pairs']:,} pairs on which "
         "it chooses a response; 95% intervals by bootstrap over pairs; * at p < .05, one-tailed binomial, Bonferroni "
@@ -71,19 +71,19 @@ def caption(result: Json) -> str:
 
 
 def left_out(result: Json) -> str:
-    """The sentence that says how many pairs are not among the figures, and why; empty where all are."""
+    """A sentence that says how many pairs were left out, and why; empty if none was."""
     known = result.get("left_out", {})  # comparisons written before did not say it
     reasons = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in known.items())
     return f" Left out: {reasons}." if reasons else ""
 
 
 def titles(rows: Sequence[Json]) -> dict[str, str]:
-    """The names of annotators by id, in short, and with the id where two have the same."""
+    """Short names of annotators by id; a name that two annotators have is followed by its id."""
     return distinct_names({row["id"]: short_name(row["name"]) for row in rows})
 
 
 def short_name(name: str) -> str:
-    """The name without the words that all traits begin with."""
+    """The name without the beginning that all traits share, "Select the response that"."""
     return name.removeprefix("Select the response that ").strip()
 
 
@@ -103,7 +103,7 @@ def comparison_tables(figure: str, top: int, result: Json) -> Iterator[Table]:
 
 
 def side_by_side(result: Json, figure: str) -> Table:
-    """The annotators by the largest difference between columns."""
+    """A table of a figure: a row per annotator, a column per column of the result, by the largest difference."""
     names = titles(result["annotators"])
     cells = tuple(
         (names[row["id"]], *(_cell(cell, figure) for cell in row["columns"]), _difference(row, figure))
@@ -120,28 +120,28 @@ def side_by_side(result: Json, figure: str) -> Table:
 
 
 def by_spread(result: Json, figure: str) -> list[Json]:
-    """The annotators by the largest difference of a figure between columns."""
+    """The annotators, sorted by the largest difference of a figure between columns."""
     return sorted(result["annotators"], key=lambda row: -(spread(row, figure) or 0.0))
 
 
 def ends(rows: list[T], number: int) -> list[T]:
-    """The first rows and the last, at most ``number`` of each."""
+    """The first ``number`` rows and the last ``number``, or all if there are no more."""
     return rows if len(rows) <= 2 * number else [*rows[:number], *rows[-number:]]
 
 
 def is_grey(cell: Json, figure: str) -> bool:
-    """True where agreement is not significant; how often an annotator chooses is not what is tested."""
+    """True if the figure is one that is tested and the result is not significant."""
     return figure in TESTED and not cell["significant"]
 
 
 def spread(row: Json, figure: str) -> float | None:
-    """The largest less the smallest value of a row; None without two."""
+    """The difference between the largest and the smallest value of a row; None for fewer than two values."""
     values = [cell[figure]["value"] for cell in row["columns"] if cell and cell[figure]]
     return max(values) - min(values) if len(values) > 1 else None
 
 
 def latex_of(result: Json, figure: str) -> str:
-    """A tabular for booktabs; values that are not significant are grey, which needs xcolor."""
+    """A LaTeX tabular for the package booktabs; values that are not significant are grey, which needs xcolor."""
     names = titles(result["annotators"])
     lines = [
         f"\\begin{{tabular}}{{l{'c' * len(result['columns'])}r}}",
@@ -156,7 +156,7 @@ def latex_of(result: Json, figure: str) -> str:
 
 
 def extremes(result: Json, place: int, top: int) -> Table:
-    """The strongest and the weakest annotators of a column."""
+    """A table of the strongest and the weakest annotators of a column."""
     names = titles(result["annotators"])
     rows = [(names[row["id"]], cell) for row in result["annotators"] for cell in (row["columns"][place],) if cell]
     rows.sort(key=lambda row: -row[1]["strength"]["value"])

@@ -1,4 +1,4 @@
-"""The votes of a data set as one array: what every figure is computed from, without the texts.
+"""The votes of a data set as one array, from which every figure is computed without the texts.
 
 Dimensions in comments: N pairs, K annotators.
 """
@@ -33,8 +33,8 @@ REPEATED, WITHOUT_TEXT = "repeated", "without_text"
 
 @dataclass(frozen=True, slots=True)
 class VoteTable:
-    """``codes`` (N, K) of the votes, ``characters`` (N, 2) of the texts, ``models`` and ``metadata`` of each pair;
-    ``left_out`` counts pairs that are not here, by reason."""
+    """The votes of a data set: ``codes`` (N, K) of votes, ``characters`` (N, 2) of the texts, ``models`` and
+    ``metadata`` of each pair; ``left_out`` counts the pairs left out, by reason."""
 
     annotators: tuple[Annotator, ...]
     codes: Codes
@@ -46,16 +46,16 @@ class VoteTable:
 
     @property
     def places(self) -> dict[str, int]:
-        """The column of each annotator, by id."""
+        """The index of each annotator's column, by id."""
         return {annotator.id: place for place, annotator in enumerate(self.annotators)}
 
     def place(self, name: str) -> int:
-        """The column of an annotator, by name or id. Raises InputError if there is none, or several of the name."""
+        """The index of an annotator's column, by name or id. Raises InputError for none, or several of the name."""
         annotator = named({annotator.id: annotator for annotator in self.annotators}, name)
         return self.annotators.index(annotator)
 
     def of_pairs(self, mask: Mask) -> VoteTable:
-        """The table of the pairs in a mask (N,)."""
+        """The table restricted to the pairs in a mask (N,)."""
         return replace(
             self,
             codes=self.codes[mask],
@@ -67,13 +67,13 @@ class VoteTable:
 
 
 def chooses(codes: Codes) -> Mask:
-    """True where a vote is for a response."""
+    """True where a vote chooses a response, as opposed to both, neither or none."""
     return np.asarray((codes == A) | (codes == B))
 
 
 def read_votes(path: Path) -> VoteTable:
-    """The votes of a file of any size: of the first pair of each id, with both texts. Raises InputError that names
-    file, line and field, or an id of two pairs, and for a file without any text."""
+    """Read the votes on the distinct pairs with both texts of a file of any size. Raises InputError that names file,
+    line and field, or an id of two different pairs, and for a file without any text."""
     annotators: Mapping[str, Annotator] = {}
     columns: dict[str, int] = {}  # of every id that votes, in the order in which they come
     digests: dict[str, bytes] = {}  # by the id of the pair
@@ -113,8 +113,8 @@ def read_votes(path: Path) -> VoteTable:
 
 
 def model_identities(table: VoteTable, targets: Sequence[str] = (), references: Sequence[str] = ()) -> VoteTable:
-    """The table with an annotator for each target model (:func:`~eval.recorded.forensics.identity.identity_vote`); all
-    models are targets where none are named. Raises InputError for an unknown model."""
+    """The table with an annotator for each target model, all models by default, which votes as
+    :func:`~eval.recorded.forensics.identity.identity_vote` says. Raises InputError for an unknown model."""
     known = sorted(models_of(table.models))
     for model in (*targets, *references):
         if model not in known:

@@ -1,7 +1,5 @@
-"""Baselines without a judge: answers by position, length, frequency or words; and which of them a judge follows.
-
-A baseline that cannot tell two texts apart is half right.
-"""
+"""Baselines for the personalised judge: answers by position, length, frequency or words, and the judge's preference for
+some of these. A baseline that cannot tell two texts apart counts as half right."""
 
 from __future__ import annotations
 
@@ -58,8 +56,8 @@ def _more(judgement: RecordedJudgement, measure: Callable[[str], int]) -> float:
 
 
 def baselines(read: RecordingVerdicts, bootstrap: Bootstrap) -> list[dict[str, Any]]:
-    """Each baseline's accuracy on the counted records, the judge's paired difference from it, and a Holm-corrected
-    McNemar test.
+    """Each baseline's accuracy on the counted records, the judge's paired difference from it, and McNemar's test with
+    Holm's correction.
 
     The test takes records for independent; the interval of the difference is over personas.
     """
@@ -93,7 +91,7 @@ def _row(name: str, baseline: Floats, judge: Floats, bootstrap: Bootstrap) -> di
 
 
 def preferences(read: RecordingVerdicts) -> dict[str, Any]:
-    """The shares of the first and of the longer text among the judge's choices of one of two, beside the gold's."""
+    """The shares of the first and of the longer text in the judge's choices and in the right answers, no ties."""
     chosen = [
         (verdict.answer, judgement.gold, _longer(judgement))
         for verdict, judgement in zip(read.verdicts, read.recording.judgements, strict=True)

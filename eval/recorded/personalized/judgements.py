@@ -1,10 +1,9 @@
-"""Recorded judgements: JSON Lines, optionally gzipped, a reply of a personalised judge a line.
+"""Recorded judgements: JSON Lines, optionally gzipped, one reply of a personalised judge per line.
 
 ``{"ground_truth": "A" | "B" | "C", "answer": str | false, "certainty"?, "acc"?, "prompt"?, "res"?, "user_info"?,
 "asst_A"?, "asst_B"?, "article"?, "question"?, "id"?, "similar_persona"?, "similar_question"?, "similar_response"?}``;
-``answer`` is the character that was read from the reply, ``res`` the reply itself, and one of the two must be there;
-an ``answer`` of more than one character is the reply.
-Other fields are passed over and named.
+``answer`` is the letter parsed from the reply, ``res`` the reply itself, and one of the two is required; an ``answer``
+of more than one character is taken for the reply. Other fields are ignored and counted.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _CERTAINTY = re.compile(r"\b(certainty|confidence)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class PromptParts:
-    """The parts of a prompt below its headers, None for a missing header, and what the prompt asks for."""
+    """The parts of a prompt, split at its headers (None if missing), and the form of reply that it asks for."""
 
     persona: str | None
     first: str | None
@@ -54,7 +53,7 @@ class PromptParts:
 
 @dataclass(frozen=True, slots=True)
 class RecordedJudgement:
-    """One record, None for what it does not have."""
+    """One record of a recording; fields that it lacks are None."""
 
     line: int  # from 1
     id: str | None
@@ -107,7 +106,8 @@ def read_recording(path: Path) -> Recording:
 
 
 def recording_of(judgements: Sequence[RecordedJudgement], passed_over: Mapping[str, int] = {}) -> Recording:
-    """Put records together; their form is that of most prompts, or else what the records themselves hold."""
+    """Make a recording of records; its form of reply is that of most prompts, or without prompts that of the
+    records."""
     shown = [judgement.shown for judgement in judgements if judgement.shown]
     ties = sum(judgement.gold is Answer.TIE for judgement in judgements)
     if not shown:
@@ -132,7 +132,7 @@ def _most(truths: Iterable[bool]) -> bool:
 
 
 def parse_judgement(value: dict[str, Any], line: int) -> RecordedJudgement:
-    """Raises InputError with ``param`` set to the field."""
+    """Parse a record of a recording. Raises InputError with ``param`` set to the field."""
     fields = f"the record has {', '.join(sorted(value)) or 'no field'}."
     if "answer" not in value and "res" not in value:
         raise InputError(f"is missing, and so is 'res'; {fields}", param="answer", code="missing_field")
@@ -164,7 +164,7 @@ def parse_judgement(value: dict[str, Any], line: int) -> RecordedJudgement:
 
 
 def take_apart(prompt: str) -> PromptParts:
-    """Split a prompt at its headers. Of several of one kind the first counts: later ones may be part of a text."""
+    """Split a prompt at its headers. Of headers of one kind the first counts, as later ones may be part of a text."""
     parts: dict[str, str] = {}
     instructions, *headed = _HEADER.split(prompt)
     for header, text in zip(headed[::2], headed[1::2], strict=True):
@@ -227,7 +227,7 @@ Fault: TypeAlias = tuple[str, list[RecordedJudgement]] | None  # the message of 
 
 
 def fault(records: list[RecordedJudgement], recording: Recording, what: str) -> Fault:
-    """The message 'N of M records WHAT' with those records; None when there are none."""
+    """The message 'N of M records WHAT' with the records it is about; None if there are none."""
     return (f"{len(records):,} of {len(recording.judgements):,} records {what}", records) if records else None
 
 
@@ -251,7 +251,7 @@ def together(groups: Iterable[list[RecordedJudgement]]) -> list[RecordedJudgemen
 
 
 def is_survey(recording: Recording) -> bool:
-    """True when most records show a pair of texts that other records show, too, as those of a survey do."""
+    """True if most records show a pair of texts that other records show too, as the answers of a survey."""
     pairs = [frozenset(map(folded, record.texts)) for record in recording.judgements if record.texts]
     times = Counter(pairs)
     return bool(pairs) and 2 * sum(times[pair] == 1 for pair in pairs) <= len(pairs)
@@ -268,8 +268,8 @@ def tokens(text: str | None) -> list[str]:
 
 
 def persona_words(recording: Recording) -> Callable[[RecordedJudgement], frozenset[str]]:
-    """Return a function that gives the words of a record's persona, of four letters or more, that at most a tenth of
-    the personas, or this one alone, have."""
+    """Return a function that gives a record's distinctive persona words: those of four letters or more that at most a
+    tenth of the personas have, or only this one."""
     personas = {folded(record.persona) for record in recording.judgements} - {""}
     words_of = {persona: frozenset(word for word in tokens(persona) if len(word) > 3) for persona in personas}
     counts = Counter(word for words in words_of.values() for word in words)

@@ -1,5 +1,5 @@
-"""Faults of pairs, found before a judge sees them: checks declared as data, each of which says which records and how
-many. A record is named by its line, counted from 1.
+"""Checks of the personalised judge's records for faults, before figures are read; each names its faulty records by
+their lines, counted from 1.
 
 *Broken* records cannot measure any judge; *notes* are to be known when figures are read.
 """
@@ -112,8 +112,8 @@ def _has_other_persona(record: RecordedJudgement) -> bool:
 
 
 def stale_neighbour(recording: Recording) -> Fault:
-    """Find records that keep the nearest neighbour of another persona; it must be looked up for each. If no field
-    names it, it is the distractor and a 'user_info' that differs from the persona shown."""
+    """Find records that repeat the previous record's nearest neighbour though the persona changed. Without fields of
+    the neighbour, the distractor is compared, if 'user_info' mostly differs from the persona in the prompt."""
     if any(record.neighbour for record in recording.judgements):
         neighbours = [record.neighbour for record in recording.judgements]
     elif 2 * len(where(recording, _has_other_persona)) > len(recording.judgements):
@@ -171,7 +171,7 @@ def _contradicts_prompt(record: RecordedJudgement, recording: Recording) -> bool
 
 
 def gold_contradicts_gold(recording: Recording) -> Fault:
-    """Find the same persona with the same two texts, in whatever order, and different right answers."""
+    """Find records with the same persona and texts, in either order, but different right answers."""
     asked_again = repeated(recording.judgements, question_of)
     groups = [group for group in asked_again if len({folded(record.target) for record in group}) > 1]
     what = "ask of the same persona and texts as another, with another right answer."
@@ -218,7 +218,7 @@ def _is_leaked(record: RecordedJudgement, recording: Recording) -> bool:
 
 
 def persona_leaked(recording: Recording) -> Fault:
-    """Find words of the persona, which few personas have, in the right text and not in the wrong one."""
+    """Find records whose right text, unlike the wrong one, repeats distinctive words of the persona."""
     if not recording.has_persona:
         return None
     words_of = persona_words(recording)

@@ -1,4 +1,4 @@
-"""Points on which papers/personalized-judge.txt, its code and its tables disagree: choices, and the presets."""
+"""Choices where papers/personalized-judge.txt, its code and its tables disagree, and the presets of these choices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts from recorded judgements, by one of the readings of ``eval.recorded.personalized.presets``."""
+"""Verdicts of recorded judgements, parsed by one of the ways in ``eval.recorded.personalized.presets``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pearl.stats.bootstrap import Floats, drawn
 
 @dataclass(frozen=True, slots=True)
 class RecordingVerdicts:
-    """A recording with a verdict for each record."""
+    """A recording with the verdict parsed from each record, and the records that count for the accuracy."""
 
     recording: Recording
     verdicts: tuple[Verdict, ...]
@@ -33,7 +33,7 @@ class RecordingVerdicts:
 
     @property
     def correct(self) -> Floats:
-        """1 for each counted record that is correct, else 0: (N,)."""
+        """1 for each counted record whose answer is correct, else 0: (N,)."""
         judgements = self.recording.judgements
         return np.array([is_correct(self.verdicts[i], judgements[i].gold) for i in self.counted], float)
 
@@ -44,8 +44,8 @@ class RecordingVerdicts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The cluster of each counted record: its persona, or the record alone without one. Where all have one persona
-        the two texts, in whatever order, are the cluster."""
+        """The cluster of each counted record: its persona, or the record itself without one. If all have one persona,
+        the record's two texts, in either order, are its cluster."""
         records = [(i, self.recording.judgements[i]) for i in self.counted]
         personas = [f"persona {record.persona}" if record.persona else f"record {i}" for i, record in records]
         texts = [f"texts {sorted(record.texts)}" if record.texts else f"record {i}" for i, record in records]
@@ -53,20 +53,20 @@ class RecordingVerdicts:
 
     @property
     def resampled(self) -> str:
-        """The kind of the clusters, in the plural."""
+        """The name of what is resampled: records, personas or pairs of texts."""
         if len(set(self.names)) == len(self.names):
             return "records"
         return "personas" if any(name.startswith("persona ") for name in self.names) else "pairs of texts"
 
 
 def read_verdicts(recording: Recording, reading: str, unparsed: str) -> RecordingVerdicts:
-    """Read the verdicts of a recording; ``unparsed`` says which of them count."""
+    """The verdicts of a recording; ``reading`` says how they are parsed, ``unparsed`` which of them count."""
     verdicts = tuple(verdict_of(judgement, recording.form, reading) for judgement in recording.judgements)
     return RecordingVerdicts(recording, verdicts, counted(verdicts, recording.form, unparsed))
 
 
 def counted(verdicts: Sequence[Verdict], form: ReplyForm, unparsed: str) -> tuple[int, ...]:
-    """The indices of the verdicts that the accuracy is over."""
+    """The indices of the verdicts that count for the accuracy."""
     dropped = unparsed == DROPPED or (unparsed != WRONG and not form.tie)
     return tuple(i for i, verdict in enumerate(verdicts) if isinstance(verdict, Given) or not dropped)
 
@@ -101,7 +101,7 @@ def _on_scale(verdict: Verdict) -> Verdict:
 
 
 def disagreements(recording: Recording) -> dict[str, Any]:
-    """Line numbers of records whose fields contradict the raw reply, read again, or each other."""
+    """The lines of records whose fields contradict each other or the raw reply, as parsed again."""
     form = recording.form
     answers, certainties, acc, raw = [], [], [], 0
     for judgement in recording.judgements:

@@ -1,7 +1,7 @@
-"""Replies of the personalised judge, ``[[A]] [[80]]``, to verdicts: our rule, and the one of the published code.
+"""Parsing replies of the personalised judge, ``[[A]] [[80]]``: by PEARL's rule, and by that of the published code.
 
 The format is that of appendix A.7 of papers/personalized-judge.txt: A, B and, where it is offered, C for a tie; then a
-certainty of 1 to 100 where it is asked for. The prompt may end with ``[[``, which the reply then goes on from.
+certainty of 1 to 100 where it is asked for. The prompt may end with ``[[``, which the reply then continues.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ReplyForm:
 
     @property
     def step(self) -> int:
-        """The certainty that one step of the scale is worth."""
+        """The certainty, out of 100, that one step of the judge's scale is worth."""
         return HIGHEST // self.highest
 
     @property
@@ -64,7 +64,7 @@ class ReplyForm:
 
 
 def gold_answer(letter: Any, param: str) -> Answer:
-    """The answer that a letter of a file stands for. Raises InputError for anything else."""
+    """The right answer that a letter in a file stands for. Raises InputError for any other value."""
     answer = LETTERS.get(letter) if isinstance(letter, str) else None
     if answer is None:
         raise InputError("must be 'A', 'B' or 'C' (a tie).", param=param, code="invalid_value")
@@ -72,9 +72,9 @@ def gold_answer(letter: Any, param: str) -> Answer:
 
 
 def parse_reply(reply: str, form: ReplyForm, shown: Sequence[str] = ()) -> Verdict:
-    """The verdict and the certainty of a reply; Invalid unless the judge gave exactly one of the answers offered.
+    """The verdict and certainty of a reply; Invalid unless it gives exactly one of the answers offered.
 
-    ``shown`` are the texts that the judge read: marks repeated from there do not count.
+    ``shown`` are the texts that the judge was shown: marks repeated from them do not count.
     """
     text = replies.answer(reply)
     if not text.strip():
@@ -137,9 +137,9 @@ def _verdict(word: str, numbers: set[int], form: ReplyForm) -> Verdict:
 
 
 def parse_published(reply: str, form: ReplyForm) -> Verdict:
-    """Read a reply by the published code's rule: the first character (behind ``[[``) and the first number anywhere.
+    """Parse a reply by the published code's rule: the first character (behind ``[[``) and the first number anywhere.
 
-    It reads "B" and 23 in "Based on the profile, the user is 23 years old".
+    It takes "Based on the profile, the user is 23 years old" for B with certainty 23.
     """
     start = reply.lstrip().removeprefix("[[").lstrip()
     answer = form.offered.get(start[:1])

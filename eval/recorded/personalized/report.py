@@ -31,7 +31,7 @@ class PersonalizedOptions:
 
 
 def personalized_report(paths: Sequence[Path], options: PersonalizedOptions) -> dict[str, Any]:
-    """The figures of all files. Raises InputError for a file that cannot be read."""
+    """Accuracy, certainty and faults of the judge in each file. Raises InputError for a file that cannot be read."""
     recordings = [(path, read_recording(path)) for path in paths]
     return {
         "threshold": options.threshold,
@@ -48,8 +48,8 @@ def personalized_report(paths: Sequence[Path], options: PersonalizedOptions) -> 
 def recording_report(
     read: RecordingVerdicts, options: PersonalizedOptions, checked: Recording | None = None
 ) -> dict[str, Any]:
-    """The figures of one file, those of the documented contract first. ``checked``: the records for the preflight, if
-    not all."""
+    """The figures of one file, the documented ones first. ``checked``: the records for the preflight checks, if these
+    are not all."""
     recording = read.recording
     findings = preflight(CHECKS, recording if checked is None else checked)
     form = recording.form

@@ -1,4 +1,4 @@
-"""Results of ``pearl eval personalized`` as tables, and as a picture: certainty, and how often it is right."""
+"""Results of ``pearl eval personalized`` as tables, and as a picture of accuracy by certainty."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SWEEP: Declared = {
 
 
 def personalized_tables(result: Json) -> Iterator[Table]:
-    """Yield tables of all files, of the judge beside baselines that need no judge, and of faults in the records."""
+    """Yield tables of all files, of the judge compared with trivial baselines, and of faults in the records."""
     choices = result["choices"]
     caption = (
         f"Preset {result['preset']}: reading {choices['reading']}, without an answer {choices['unparsed']}. A "
@@ -75,7 +75,7 @@ SHOWN_NAME = 34  # characters of a file's name
 
 
 def personalized_figure(result: Json) -> Figure:
-    """Draw a column for each file; one without certainties says so. Raises InputError where there is no file."""
+    """Draw a panel for each file, its answers by certainty if it has any. Raises InputError where there is no file."""
     files: Sequence[Json] = result["files"]
     if not files:
         raise InputError("--picture and --report draw judges; give their --records.", param="records")

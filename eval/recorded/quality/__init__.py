@@ -1,1 +1,1 @@
-"""Judgements of writing quality: files as the authors publish them, and what is wrong with them."""
+"""Judgements of writing quality: reading files as the authors publish them, and checking them for faults."""

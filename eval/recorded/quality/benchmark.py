@@ -33,14 +33,14 @@ class PairSet:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPairs:
-    """Pairs that every scorer has decided."""
+    """The decisions of every scorer on the same pairs."""
 
     correct: Mapping[str, Floats]  # by scorer, 1, 0.5 or 0 for each pair, (N,)
     sets: Sequence[Part]  # the pairs of each set, (N,)
     bootstrap: Bootstrap  # over original texts
 
     def accuracy(self, scorer: str, part: Part) -> Estimate:
-        """The mean accuracy of the sets that hold pairs of the part."""
+        """A scorer's accuracy on a part of the pairs, as the mean over the sets that have pairs in it."""
         held = [members & part for members in self.sets if (members & part).any()]
         right = self.correct[scorer]
         columns = np.column_stack([column for members in held for column in (right * members, members)])
@@ -60,9 +60,9 @@ def _mean_of_ratios(sums: Floats) -> Floats:
 def read_sets(
     files: Sequence[Path], trained_on: Sequence[Path], checks: Sequence[Check[Sequence[QualityPair]]] = PAIR_CHECKS
 ) -> list[PairSet]:
-    """Read the pairs of each file and find their faults; a pair that an earlier file has counts there alone.
+    """Read the pairs of each file and check them for faults; a pair that an earlier file has counts only there.
 
-    Raises InputError for files that cannot be used, and for one without a pair that no earlier file has.
+    Raises InputError for files that cannot be used, and for one whose pairs are all in earlier files.
     """
     trained: list[tuple[Path, QualityRecord]] = [(path, record) for path in trained_on for record in read_quality(path)]
     sets: list[PairSet] = []
@@ -96,8 +96,8 @@ def quality_report(
     halved: Part | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """The accuracy of the scorer, every trivial one and ``others``: over the sets, in each, by origin, where the
-    better text is the longer one and where it is the shorter, with equal lengths and with length regressed out.
+    """The accuracy of the scorer, every trivial one and ``others``: over the sets, in each, by origin, where the better
+    text is the longer one, where it is the shorter, with equal lengths, and with length regressed out.
 
     A coin decides ties; the scorer's ties that are ``halved``, (N,), count half instead.
     """
@@ -182,8 +182,8 @@ def _regressed(
 
 
 def original_names(pairs: Sequence[QualityPair]) -> list[str]:
-    """The name of each pair's original text, found by the word sequences that pairs share: what LAMP calls an
-    original_id is a writer's batch of several texts."""
+    """The name of each pair's original text, inferred from word sequences that pairs share: LAMP's original_id names a
+    writer's batch of several texts instead."""
     return [f"text {group}" for group in underlying([f"{pair.first}\n{pair.second}" for pair in pairs])]
 
 
@@ -192,7 +192,7 @@ def _accuracies(scored: ScoredPairs, part: Part) -> dict[str, Estimate]:
 
 
 def _part(scored: ScoredPairs, part: Part) -> dict[str, Any]:
-    """The number of pairs, and every scorer's accuracy over them, each pair counting once."""
+    """The number of pairs in a part, and every scorer's accuracy over them, each pair counting once."""
     accuracy = {name: scored.micro(name, part).to_json() if part.any() else None for name in scored.correct}
     return {"n": int(part.sum()), "accuracy": accuracy}
 
@@ -205,7 +205,7 @@ def _difference(accuracies: Mapping[str, Estimate], scorer: str, rivals: Sequenc
 
 
 def quality_tables(result: Json) -> Iterator[Table]:
-    """Yield accuracy over the sets, in each, by origin and with equal lengths; then what is wrong with the pairs."""
+    """Yield accuracy over the sets, in each, by origin and with equal lengths; then the faults of the pairs."""
     parts = _columns(result)
     several = len(result["sets"]) > 1
     names = list(dict.fromkeys((result["scorer"], *result["baselines"])))

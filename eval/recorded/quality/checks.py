@@ -1,4 +1,4 @@
-"""Checks of pairs: what must be known before a figure about them is read."""
+"""Checks of pairs for faults that distort the figures about them."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ PAIR_CHECKS: tuple[Check[Pairs], ...] = (
 
 
 def cut_check(tokens: int, *, together: bool) -> Check[Pairs]:
-    """Check for pairs longer than the ``tokens`` that a model reads of a text, or of both ``together``. A word is one
-    token or more, so there may be more such pairs."""
+    """Make a check for pairs with more words than the ``tokens`` that a model reads of a text, or of both ``together``.
+    A word is one token or more, so further pairs may be cut."""
     read = "both texts together" if together else "a text"
 
     def cut(pair: QualityPair) -> bool:
@@ -60,13 +60,13 @@ def cut_check(tokens: int, *, together: bool) -> Check[Pairs]:
 
 
 def in_earlier_set(pairs: Pairs, earlier: Mapping[frozenset[str], str]) -> Finding | None:
-    """Find pairs whose two texts stand, in any order, in an earlier file; ``earlier`` says where. None without any."""
+    """Find pairs whose two texts are, in any order, in an earlier file; ``earlier`` says where. None without any."""
     twice = {pair.line: earlier[pair.texts] for pair in pairs if pair.texts in earlier}
     return _elsewhere("in_earlier_set", "Pairs of an earlier file, which count there alone.", twice, len(pairs))
 
 
 def leaks(tested: Sequence[QualityRecord], trained: Sequence[tuple[Path, QualityRecord]]) -> Finding | None:
-    """Find records whose underlying paragraph was trained on; None without any."""
+    """Find tested records with a paragraph, edited or not, that is in the training records; None without any."""
     records: list[tuple[Path | None, QualityRecord]] = [*trained, *((None, record) for record in tested)]
     texts = [(path, record, text) for path, record in records for text in paragraphs(record)]
     groups = underlying([text for *_, text in texts])

@@ -1,7 +1,7 @@
-"""Pairs of a set of the WQ benchmark, made from ranked responses (papers/writing-quality-rewards.txt, section 4, E.1).
+"""Composing a set of the WQ benchmark from ranked responses (papers/writing-quality-rewards.txt, section 4, E.1).
 
-A line is a response to an instruction, with the rank that each rater gave it; what is preferred by its origin alone, as
-an author's text before its mirror, has one rank. All pairs of an instruction are taken; the majority of raters decides.
+A line is a response to an instruction, with the rank that each rater gave it; a preference by origin alone, as for an
+author's text over its mirror, is given as one rank. All pairs of an instruction are taken; most raters decide.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True)
 class PublishedSet:
-    """A set as table 1 and appendix E.1 print it."""
+    """The composition of a set, as printed in table 1 and appendix E.1."""
 
     pairs: int
     origins: Mapping[str, int]  # percent of the pairs
@@ -67,7 +67,7 @@ PUBLISHED: Mapping[str, PublishedSet] = {
 
 @dataclass(frozen=True, slots=True)
 class RankedResponse:
-    """A response to an instruction, as raters ranked it."""
+    """A response to an instruction, with the raters' ranks."""
 
     instruction: str
     text: str
@@ -127,7 +127,7 @@ def _ranks(value: Any) -> tuple[float, ...]:
 def compose(
     responses: Sequence[RankedResponse], orders: str, seed: int, published: str | None
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The pairs in the form of the benchmark, and their composition. Raises InputError where none is left."""
+    """The pairs in the benchmark's form, and figures of their composition. Raises InputError where no pair is left."""
     by_instruction: dict[str, list[RankedResponse]] = defaultdict(list)
     for response in responses:
         by_instruction[response.instruction].append(response)
@@ -179,7 +179,7 @@ def _pair(better: RankedResponse, worse: RankedResponse, swapped: bool) -> dict[
 
 
 def compose_tables(result: Json) -> Iterator[Table]:
-    """The composition, beside what the paper prints of the set."""
+    """A table of the composition, compared with what the paper prints of the set."""
     known = result["published"] or {"origins": {}, "pairs": None, "about": ""}
     rows = [
         {**row, "printed (%)": known["origins"].get(row["origin"])}

@@ -1,4 +1,4 @@
-"""Scores of writing by who wrote it, and by how much of the content the prompt gave.
+"""Scores of writing by origin, and by whether the prompt was short or detailed.
 
 papers/writing-quality-rewards.txt, section 7 and figure 5: texts by authors, students and models for the same
 instructions, with a short prompt and with a detailed one.
@@ -45,8 +45,8 @@ class OriginText:
 
 
 def read_texts(paths: Sequence[Path]) -> list[OriginText]:
-    """The texts of all files. Raises InputError that names file, record and field, for a file without any, and where
-    only some records name a prompt."""
+    """Read the texts of all files. Raises InputError that names file, record and field, for a file without texts, and
+    where only some records name a prompt."""
 
     def parse(value: dict[str, Any], number: int) -> list[OriginText]:
         if "responses" in value:
@@ -110,7 +110,7 @@ def recorded_scorer(texts: Sequence[OriginText]) -> TextScorer | None:
 
 
 def content_report(texts: Sequence[OriginText], scorer: TextScorer, reference: str | None) -> dict[str, Any]:
-    """The scores of each origin by prompt, less the reference's for the same instructions, and the gain of detail.
+    """Scores by prompt and origin, less the reference's for the same instructions, and gains by detailed prompts.
 
     Raises InputError for a reference that wrote nothing.
     """

@@ -1,4 +1,4 @@
-"""Recorded traces of edits, executed: what reaches the stored text, and why the rest does not."""
+"""Executing recorded traces of edits: how near each result comes to the stored text, and why edits were refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NEAR = 2  # characters from an edit at which a difference still is at its seam
 
 @dataclass(frozen=True, slots=True)
 class ExecutedTrace:
-    """A trace with its edits executed."""
+    """A trace of edits, executed with and without joining rewrites to the surrounding text."""
 
     trace: EditTrace
     tidied: Execution  # with rewrites joined to the text around them
@@ -41,7 +41,7 @@ class ExecutedTrace:
 
     @property
     def proposed(self) -> tuple[SpanEdit, ...]:
-        """Every edit, including those that only one part of the trace has."""
+        """Every edit that the trace proposes, including those that only one part of it has."""
         return (*self.trace.edits, *(refused.edit for refused in self.trace.unmatched))
 
     @property
@@ -65,7 +65,7 @@ def executed(traces: Sequence[EditTrace]) -> list[ExecutedTrace]:
 
 
 def execution_report(traces: Sequence[ExecutedTrace]) -> dict[str, Any]:
-    """Counts of spans that occur once and of edits executed, and how near each trace comes to its stored text."""
+    """Counts of edits executed and refused and of how often spans occur, and how near results come to stored texts."""
     times = Counter(
         min(len(occurrences(trace.trace.draft, edit.span)), 2) if edit.span else 0
         for trace in traces
@@ -93,7 +93,7 @@ def execution_report(traces: Sequence[ExecutedTrace]) -> dict[str, Any]:
 
 
 def lost(trace: ExecutedTrace) -> list[RefusedEdit]:
-    """The edits that were not executed though they would have changed the text."""
+    """The edits that would have changed the text and were not executed."""
     return [edit for edit in trace.refused if edit.reason not in (UNCHANGED, REPEATED)]
 
 
@@ -154,7 +154,7 @@ def _rewritten(placed: Sequence[PlacedEdit]) -> Iterator[tuple[int, int]]:
 
 
 def training_records(traces: Sequence[ExecutedTrace]) -> Iterator[dict[str, Any]]:
-    """Yield chats that teach a model to edit: our question, and a reply with the executed edits and their text."""
+    """Yield chats that teach a model to edit: PEARL's prompt, and a reply with the executed edits and edited text."""
     for trace in traces:
         names = {(edit.span, edit.rewrite) for edit in trace.verbatim.placed}
         edits = tuple(edit for edit in trace.trace.edits if (edit.span, edit.rewrite) in names)

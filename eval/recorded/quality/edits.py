@@ -1,4 +1,4 @@
-"""Recorded edits executed one after another, and how a score changes with each.
+"""Executing recorded edits one after another, and measuring how a score changes with each.
 
 papers/writing-quality-rewards.txt, section 6: each edit raises the median score by 0.2.
 """
@@ -33,7 +33,7 @@ PRINTED = 0.2  # the paper's median change by an edit
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The scores before and after an edit of a trace."""
+    """One edit of a trace, with the scores of the text before and after it."""
 
     record: int  # line of the trace
     edit: PlacedEdit
@@ -47,7 +47,7 @@ class Step:
 
 
 def steps(traces: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
-    """A step for each edit, in the order of the draft; each is executed after those before it."""
+    """A step for each executed edit, in the order of the draft; each edit is executed after those before it."""
     versions = [  # the draft with none, one, two, ... and all of its edits
         [replaced(trace.trace.draft, trace.tidied.placed[:number]) for number in range(len(trace.tidied.placed) + 1)]
         for trace in traces
@@ -68,7 +68,7 @@ def steps(traces: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
 
 
 def sensitivity_report(traces: Sequence[ExecutedTrace], scores: Scores) -> dict[str, Any] | None:
-    """The change of the score by an edit: median and mean with intervals, distribution, by category, beside the change
+    """The change of the score by an edit: median, mean, distribution, by category, and its correlation with the change
     in length; and the change by all edits of a trace. None where no edit was executed."""
     every = steps(traces, scores)
     if not every:
@@ -150,7 +150,7 @@ TABLES: Declared = {
 
 
 def edit_tables(result: Json) -> Iterator[Table]:
-    """Yield tables of the edits executed, those that were not and why, and the change of the score with each."""
+    """Yield tables of the edits executed, of those refused and why, and of the score's change with each edit."""
     spans, reach = result["spans"], result["traces"]["reach"]
     counts = {
         "edits": result["edits"],

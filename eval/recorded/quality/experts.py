@@ -47,7 +47,7 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True)
 class RankedTriplet:
-    """A first draft and two edits of it, by the keys of VERSIONS."""
+    """A first draft and two edits of it, with scores and experts' rankings; versions by the keys of VERSIONS."""
 
     id: str
     genre: str
@@ -72,7 +72,7 @@ def read_triplets(path: Path) -> tuple[RankedTriplet, ...]:
 
 
 def parse_triplet(value: dict[str, Any]) -> RankedTriplet:
-    """The triplet of a JSON object. Raises InputError with ``param`` set to the field."""
+    """Parse the JSON object of a triplet. Raises InputError with ``param`` set to the field."""
     check_fields(value, "id", "genre", "llm", "annotations", *VERSIONS)
     rankings = value["annotations"]
     if not isinstance(rankings, list) or not rankings:
@@ -125,7 +125,7 @@ TABLES: Declared = {
 
 
 def expert_tables(result: Json) -> Iterator[Table]:
-    """Yield agreement by gap, ranks over all and by domain and model, and the printed figures beside ours."""
+    """Yield agreement by gap, ranks over all and by domain and model, and printed figures compared with ours."""
     experts = ", ".join(f"{number} of {size}" for size, number in result["experts_of_a_triplet"].items())
     yield Table.of(
         f"Agreement of experts with the order of scores, by their gap: {result['rankings']:,} rankings of "

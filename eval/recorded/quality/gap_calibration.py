@@ -1,6 +1,5 @@
-"""Experts' agreement with the order of scores by their gap, their ranks, and the
-same for other scores of the texts, a reward model's and trivial ones.
-"""
+"""Experts' agreement with the order of scores, by the gap between scores, and the ranks that experts gave; also for
+other scores of the texts, by a reward model and by trivial scorers."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ class ExpertOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScoredComparison:
-    """Two versions of a triplet, compared by an expert or by the majority."""
+    """Two versions of a triplet, compared by an expert or by the experts' majority, and the gap of their scores."""
 
     triplet: str
     versions: tuple[str, str]
@@ -98,7 +97,7 @@ def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) ->
 
 
 def of_raters(triplets: Sequence[RankedTriplet], raters: str) -> list[RankedTriplet]:
-    """The triplets over which majorities are taken."""
+    """The triplets that count for majorities, by the choice ``raters``."""
     return [triplet for triplet in triplets if raters != THREE or len(triplet.rankings) == EXPERTS]
 
 
@@ -149,7 +148,7 @@ def agreement_by_gap(
     edges: Sequence[float] = EDGES,
     wide: float | None = WIDE,
 ) -> list[dict[str, Any]]:
-    """A row for each bin of gaps, for all of them, and for those above ``wide``; intervals over triplets."""
+    """A row of agreement for each bin of gaps, for all gaps, and for gaps above ``wide``; intervals over triplets."""
     if not comparisons:
         return []
     bootstrap = Bootstrap([pair.triplet for pair in comparisons])
@@ -198,8 +197,8 @@ def _beside(result: Mapping[str, Any], figure: str, where: tuple[str, str], prin
 def rescored_report(
     triplets: Sequence[RankedTriplet], scorers: Sequence[TextScorer], options: ExpertOptions
 ) -> list[dict[str, Any]]:
-    """Agreement of the recorded scores and of each scorer's with the experts, and its difference from that of the
-    recorded ones over the pairs that both decide. Raises InputError for triplets without texts."""
+    """The experts' agreement with the recorded scores and with each scorer's, and the difference of the two over pairs
+    that both decide. Raises InputError for triplets without texts."""
     without = next((triplet.id for triplet in triplets if len(triplet.texts) < len(VERSIONS)), None)
     if without is not None:
         raise InputError(f"'{without}' has no texts to score: each version needs a candidate.", code="missing_field")

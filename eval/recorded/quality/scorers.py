@@ -1,5 +1,5 @@
-"""Scorers of writing quality: reward models, and what length, position, repetition and marks alone say of a text or
-pair."""
+"""Scorers of writing quality: reward models, and trivial scorers by length, position, repetition, punctuation or
+perplexity."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PENALTY = 1.0  # the usual one
 
 @dataclass(frozen=True, slots=True)
 class PairScorer:
-    """Anything that prefers one text of a pair: a reward model, a judge, or a rule."""
+    """A scorer that prefers one text of each pair: a reward model, a judge, or a rule."""
 
     name: str
     description: str
@@ -48,7 +48,7 @@ class PairScorer:
 
 @dataclass(frozen=True, slots=True)
 class TextScorer(PairScorer):
-    """A scorer that sees one text at a time."""
+    """A scorer that scores one text at a time and prefers the higher score."""
 
     scores: Scores  # higher for better texts
 
@@ -66,13 +66,13 @@ def _of_each(score: Callable[[str], float]) -> Scores:
 
 
 def compression(text: str) -> float:
-    """The size of the text compressed by zlib, as a share of its size."""
+    """The size of the text compressed by zlib, divided by its uncompressed size."""
     content = text.encode()
     return len(zlib.compress(content, 9)) / max(len(content), 1)
 
 
 def type_token(text: str) -> float:
-    """The number of different words as a share of all."""
+    """The type-token ratio: the number of distinct words divided by the number of words."""
     of_text = words(text)
     return len(set(of_text)) / max(len(of_text), 1)
 
@@ -113,8 +113,8 @@ OF_TEXTS = {name: scorer for name, scorer in BY_NAME.items() if isinstance(score
 
 
 def surface_scorer(files: Sequence[Path]) -> PairScorer | None:
-    """A linear model on what the surface of a text shows, fitted on the pairs of the files that a reward model was
-    trained on; its margins are the log-odds that the first text is the better one. None for files without pairs."""
+    """A logistic regression on surface features, fitted on the pairs of the files that a reward model was trained on;
+    its margins are the log-odds that the first text is the better one. None for files without pairs."""
     from sklearn.linear_model import LogisticRegression
 
     trained = preferred_versions([record for path in files for record in read_quality(path)])
@@ -137,7 +137,7 @@ def surface_scorer(files: Sequence[Path]) -> PairScorer | None:
 
 
 def surface_features(texts: Sequence[str]) -> Floats:
-    """Features of what the surface of each text shows: (N, F)."""
+    """Features of each text's surface (lengths, sentences, repetition, endings and punctuation): (N, F)."""
     return np.array([_features(text) for text in texts])
 
 
@@ -162,8 +162,8 @@ def _features(text: str) -> list[float]:
 
 
 def correct(margins: Floats, pairs: Sequence[QualityPair], seed: int) -> tuple[Floats, int]:
-    """1 where a scorer with these margins prefers the text that people prefer, else 0, (N,); and the number of ties,
-    which a coin decides. A pair whose margin is NaN is not correct."""
+    """1 where a scorer with these ``margins`` prefers the text that people prefer, else 0, (N,), and the number of
+    ties, which a coin decides. A pair whose margin is NaN counts as not correct."""
     coins = np.random.default_rng(seed).choice((-1.0, 1.0), len(pairs))
     ties = margins == 0
     signs = np.sign(np.where(ties, coins, margins))
@@ -172,7 +172,7 @@ def correct(margins: Floats, pairs: Sequence[QualityPair], seed: int) -> tuple[F
 
 
 def text_scorer(scorer: str | None, model: str | None) -> TextScorer | None:
-    """The trivial scorer of a name, or a reward model; None where neither is given. Raises InputError for both."""
+    """The trivial scorer with this name, or a reward model; None if neither is given. Raises InputError for both."""
     if scorer is not None and model is not None:
         raise InputError("--scorer and --model are two ways to score; give one.", param="scorer")
     if model is not None:
@@ -181,14 +181,14 @@ def text_scorer(scorer: str | None, model: str | None) -> TextScorer | None:
 
 
 def reward_scorer(model: str) -> TextScorer:
-    """Load a reward model. Raises InputError for a folder without one, or with one that only decides pairs."""
+    """Load a reward model as a scorer. Raises InputError for a folder without one, or with one for pairs only."""
     from retriever.reward.model import load_scores
 
     return TextScorer.of(model, f"the text that {model} scores higher", load_scores(model, f"--model {model}"))
 
 
 def reward_pair_scorer(name: str, model: RewardModel) -> PairScorer:
-    """A reward model that decides pairs, under its ``name``: the folder as it was given."""
+    """A reward model as a scorer of pairs, under the ``name`` by which its folder was given."""
     artifact = model.artifact
     return PairScorer(
         name,

@@ -1,1 +1,1 @@
-"""Recorded judgements of style against people (papers/style-judges.txt)."""
+"""Recorded judgements of style compared with people's ratings (papers/style-judges.txt)."""

@@ -1,6 +1,5 @@
-"""General ability: ``{"model": {"score"?: 0.7, "family"?: "..."}}`` of judges and of those that wrote; whether the
-better model judges better, and what a judge makes of its own, its family's and weaker models' texts.
-"""
+"""General ability of judges and of writers, ``{"model": {"score"?: 0.7, "family"?: "..."}}``: whether better models
+judge better, and how well a judge judges texts by itself, by its family and by weaker models."""
 
 from __future__ import annotations
 
@@ -56,10 +55,10 @@ def read_abilities(path: Path) -> Abilities:
 
 
 def correlations(columns: Columns, abilities: Abilities) -> Iterator[dict[str, Any]]:
-    """Pearson's r of the judges' F1 with their score: overall, by task and by scheme, and both.
+    """Pearson's r of the judges' F1 with their ability score: overall, by task, by scheme, and by both.
 
-    A judge's F1 is the mean over the cells of task and scheme that it has, so that none counts more for having more
-    texts. The interval is Fisher's, over judges.
+    A judge's F1 is the mean over its cells of task and scheme, so that cells with more texts count no more. The
+    interval is Fisher's, over judges.
     """
     f1 = columns.f1([(unit.key.judge, unit.about.task, unit.key.scheme) for unit in columns.units])
     cells = {cell: estimate.value for cell, estimate in f1.items() if np.isfinite(estimate.value)}
@@ -106,10 +105,10 @@ CONTRASTS: Mapping[str, tuple[str, str, Callable[[JudgedUnit, Ability, Ability],
 
 
 def contrasts(columns: Columns, abilities: Abilities) -> Iterator[dict[str, Any]]:
-    """F1 on one side less F1 on the other, by scheme, in all tasks and in each.
+    """The difference in F1 between the two sides of each of CONTRASTS, by scheme, over all tasks and in each.
 
-    The paper's difference is of all judgements of a side, so a good judge that stands on one side only moves it;
-    ``within_judges`` is the mean difference of the judges that stand on both.
+    The paper pools all judgements of a side, so a good judge that is on one side only moves the difference;
+    ``within_judges`` is the mean difference of the judges that are on both sides.
     """
     tasks = sorted({unit.about.task for unit in columns.units}, key=str)
     models = [(unit.key.judge, unit.about.generator or "") for unit in columns.units]

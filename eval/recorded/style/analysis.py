@@ -1,4 +1,4 @@
-"""Styles that go together, styles found for each persona that was asked for, and words that reasons have in common.
+"""Correlations between styles, styles by the persona a text was written for, and typical trigrams of reasons.
 
 Dimensions in comments: N units, K levels.
 """
@@ -31,7 +31,7 @@ SAME = "one of the two has the same label everywhere"
 
 @dataclass(frozen=True, slots=True)
 class RaterLevels:
-    """The levels of style that one rater gave to texts."""
+    """The levels of style that a judge, or people together, gave to texts."""
 
     rater: str
     scheme: str | None
@@ -42,7 +42,7 @@ class RaterLevels:
 
 
 def levels_of_raters(units: Sequence[JudgedUnit], people: People, options: StyleOptions) -> Iterator[RaterLevels]:
-    """Yield people, where they rated styles, then every judge with every scheme."""
+    """Yield the levels by people, if they rated styles, then those by every judge with every scheme."""
     subjects = tuple(subject for subject in people.ratings if subject.kind == DETECTION)
     if subjects:
         levels = people.scale(DETECTION, options)
@@ -63,7 +63,7 @@ def _won(votes: Floats) -> int | None:
 
 
 def correlations(rated: RaterLevels) -> Iterator[dict[str, Any]]:
-    """Spearman's rho of every two styles, over the texts labelled for both."""
+    """Spearman's rho between every two styles, over the texts that are labelled for both."""
     by_style: dict[str, dict[str, int]] = defaultdict(dict)
     for subject, level in zip(rated.subjects, rated.level, strict=True):
         if level is not None:
@@ -89,7 +89,7 @@ def correlations(rated: RaterLevels) -> Iterator[dict[str, Any]]:
 
 
 def spearman(tables: Floats) -> Floats:
-    """Spearman's r from counts of level i of one with level j of the other, (..., K * K): Pearson's r of mean ranks."""
+    """Spearman's rho, as Pearson's r of mean ranks, from counts of two styles' levels i and j, (..., K * K)."""
     size = int(np.sqrt(tables.shape[-1]))
     table = tables.reshape(*tables.shape[:-1], size, size)
     rows, columns = table.sum(axis=-1), table.sum(axis=-2)
@@ -100,7 +100,7 @@ def spearman(tables: Floats) -> Floats:
 
 
 def by_persona(rated: RaterLevels, personas: Mapping[Subject, str | None]) -> Iterator[dict[str, Any]]:
-    """P(level | persona) of each style, over single ratings or draws; of texts whose persona the judgements say."""
+    """P(level | persona) of each style, over single ratings or draws, for texts whose persona is known."""
     keys = [(personas[subject] or NULL, subject.style) if subject in personas else None for subject in rated.subjects]
     texts = Texts([subject.item for subject in rated.subjects])
     for (persona, style), sums in texts.sums(keys, rated.votes).items():
@@ -119,13 +119,13 @@ def _share(index: int) -> Callable[[Floats], Floats]:
 
 
 def of_judges(justifications: Sequence[Justification]) -> Iterator[dict[str, Any]]:
-    """Trigrams of the reasons in replies that find a style, and in all that compare two texts."""
+    """Yield the most typical trigrams (TF-IDF) of judges' reasons for finding a style or comparing texts."""
     positive = ((reply.key.kind, reply.key.style, reply.text) for reply in justifications if reply.label != ABSENT)
     yield from _by_style("judges", positive)
 
 
 def of_people(justifications: Sequence[tuple[Subject, str, str]]) -> Iterator[dict[str, Any]]:
-    """Trigrams of ratings of the highest level, as in the paper's Table 17, and of all that compare two texts."""
+    """Yield the most typical trigrams (TF-IDF) of people's reasons for the highest level (table 17) or comparing."""
     strong = (
         (subject.kind, subject.style, text)
         for subject, label, text in justifications

@@ -1,6 +1,6 @@
-"""F1 by task, judge, persona, generator and style, within each scheme; pooled over the judgements, and as the mean over
-judges with its standard error, which the paper's tables print. Then how much F1 depends on the persona that a text was
-written for, and on the one that the judge was told to be, which should not matter."""
+"""F1 by task, judge, persona, generator and style, within each scheme: pooled over judgements, and as the mean over
+judges with its standard error, as the paper's tables print it. Also how far F1 depends on the persona that a text was
+written for, and on the persona that the judge was told to be, which should not matter."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NO_DEFAULT = f"the judge was never told to be {' or '.join(DEFAULT_PERSONAS)}"
 
 
 def breakdowns(columns: Columns, groupings: Sequence[tuple[str, ...]] = BY) -> Iterator[dict[str, Any]]:
-    """A row for each group of each scheme."""
+    """Yield the figures of each group of units, within each scheme."""
     for scheme in columns.schemes:
         for by in groupings:
             groups: list[tuple[Hashable, ...] | None] = []
@@ -72,7 +72,7 @@ def breakdowns(columns: Columns, groupings: Sequence[tuple[str, ...]] = BY) -> I
 
 
 def measured(columns: Columns, sums: Sums) -> dict[str, Any]:
-    """The figures of one confusion; null where F1 is undefined, with the reason."""
+    """The figures of one confusion; if F1 is undefined it is null, with a reason."""
     average, labels = columns.average, columns.labels
     estimate = sums.estimate(partial(counts.f1, average=average))
     people = counts.people_counts(sums.value)
@@ -133,8 +133,8 @@ def _or_none(value: float) -> float | None:
 
 
 def reflections(columns: Columns) -> Iterator[dict[str, Any]]:
-    """F1 of a judge's second answers, after it was shown its first ones, less F1 of the first; by judge, in all tasks
-    and in each."""
+    """The change in F1 when a judge answers again after it was shown its first answer; by judge, over all tasks and in
+    each."""
     reflected = {scheme.removesuffix(REFLECTED) for scheme in columns.schemes if scheme.endswith(REFLECTED)}
     schemes = [unit.key.scheme.removesuffix(REFLECTED) for unit in columns.units]
     again = [unit.key.scheme.endswith(REFLECTED) for unit in columns.units]
@@ -159,8 +159,8 @@ def reflections(columns: Columns) -> Iterator[dict[str, Any]]:
 
 
 def sensitivity(columns: Columns) -> Iterator[dict[str, Any]]:
-    """The mean over personas of a judge's F1 and its standard error, by scheme, and by task within it; texts of the
-    null persona are set aside."""
+    """The mean and standard error over personas of a judge's F1, by scheme, and by task within it; texts of the null
+    persona are left out."""
     for by_task in (False, True):
         keys = [
             (unit.key.scheme, unit.about.task if by_task else "", unit.key.judge, unit.about.persona)
@@ -185,7 +185,7 @@ def sensitivity(columns: Columns) -> Iterator[dict[str, Any]]:
 
 
 def irrelevant_attributes(columns: Columns) -> Iterator[dict[str, Any]]:
-    """F1 of a judge told to be somebody, relative to its F1 as a human or a typical person; 0.1 is a tenth more."""
+    """The F1 of a judge told to be some persona, relative to its F1 as a human or typical person; 0.1: a tenth more."""
     keys = [(unit.key.judge, unit.key.scheme, unit.key.judge_persona or "") for unit in columns.units]
     defaults = columns.f1([key[:2] if key[2] in DEFAULT_PERSONAS else None for key in keys])
     number = Counter(keys)

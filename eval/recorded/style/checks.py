@@ -1,4 +1,4 @@
-"""Faults of judgements and ratings, shown before any figure: each check says of what, and of how many."""
+"""Checks of style judgements and ratings for faults; each finding names the judges or items and counts them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class StyleFinding:
-    """A fault of judgements or ratings."""
+    """A fault that a check found in judgements or ratings."""
 
     check: str
     level: str
@@ -61,7 +61,7 @@ class StyleFinding:
 
 
 def check_judged(judged: StyleJudgements, options: StyleOptions) -> Iterator[StyleFinding]:
-    """Report faults of each judge and scheme."""
+    """Report faults in the judgements of each judge and scheme, such as one label for every text."""
     groups = _by_judge(judged)
     faults: Mapping[str, Callable[[Sequence[JudgedUnit]], bool]] = {
         "one_label": lambda units: len(units) > 1 and len({unit.label(options) for unit in units} - {None}) == 1,
@@ -78,7 +78,7 @@ def check_judged(judged: StyleJudgements, options: StyleOptions) -> Iterator[Sty
 
 
 def check_absent(judged: StyleJudgements) -> Iterator[StyleFinding]:
-    """Report what no judgement of a judge and scheme says, though figures depend on it."""
+    """Report facts that no judgement of a judge and scheme states, though figures depend on them."""
     groups = _by_judge(judged)
 
     def without(said: Callable[[JudgedUnit], object]) -> list[str]:
@@ -91,7 +91,7 @@ def check_absent(judged: StyleJudgements) -> Iterator[StyleFinding]:
 
 
 def check_people(people: People, labels: Mapping[Subject, str | None]) -> Iterator[StyleFinding]:
-    """Also report one label for nearly all, and, of ranked texts, one position ahead of the other beyond chance."""
+    """Report faults of people's ratings, such as one label for nearly all, or a preferred position beyond chance."""
     ratings = people.ratings.items()
     yield from _of("rated_once", [_shown(subject) for subject, counts in ratings if sum(counts.values()) == 1])
     yield from _of("no_vote", [_shown(subject) for subject, label in labels.items() if label is None])
@@ -110,7 +110,7 @@ def check_people(people: People, labels: Mapping[Subject, str | None]) -> Iterat
 
 
 def check_matched(judged: StyleJudgements, people: People, options: StyleOptions) -> Iterator[StyleFinding]:
-    """Report subjects that only judges or only people rated, and judges that tell less apart than people."""
+    """Report texts that only judges or only people rated, and judges with two labels where people have three."""
     seen = {unit.subject for unit in judged.units}
     yield from _of("not_rated", sorted({_shown(subject) for subject in seen - people.ratings.keys()}))
     yield from _of("not_judged", [_shown(subject) for subject in people.ratings if subject not in seen])

@@ -1,8 +1,8 @@
-"""Points that papers/style-judges.txt leaves open about labels: named choices, and the presets that make them.
+"""Choices that papers/style-judges.txt leaves open about labels, and the presets of these choices.
 
 The paper counts the raters of a text by majority and says that "somewhat" and "very" are both present, but not which
-comes first: of four "not", three "somewhat" and three "very" the level that is most common is "not", while six of ten
-say that the style is there. Nor does it say what becomes of "can't tell", and of an even vote.
+comes first: of four "not", three "somewhat" and three "very" the most common level is "not", while six of ten say that
+the style is present. Nor does it say how "can't tell" and even votes count.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StyleOptions:
-    """The values chosen."""
+    """The values chosen for a run."""
 
     preset: str
     votes: str
@@ -97,5 +97,5 @@ class StyleOptions:
 
 
 def chosen(preset: str, overrides: Iterable[str] | None = ()) -> StyleOptions:
-    """The preset with its choices overridden by those given. Raises InputError for unknown ones."""
+    """The preset's values with those given instead. Raises InputError for unknown names or values."""
     return StyleOptions(preset=preset, **PRESETS.chosen(preset, overrides))

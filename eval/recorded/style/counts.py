@@ -1,10 +1,10 @@
-"""Counts of labels by people and by a judge, by groups of units, in all and in every resample of the texts.
+"""Counts of people's labels by the judge's, by groups of units, over all units and in every resample of the texts.
 
-F1 is that of "present" where a style is detected, and the mean of the three labels' where texts are ranked (the paper
-does not name its average; that chance comes to 33 only fits this one).
+F1 is that of "present" for detection, and the mean of the three labels' F1 for ranking (the paper does not name its
+average; that chance comes to 33 fits only this one).
 
-Dimensions in comments: N units, U texts, G groups, F features, K labels, R resamples. A code K is no label. Confusions
-are (..., K * (K + 1)), people's label by the judge's, the last of the judge's for none.
+Dimensions in comments: N units, U texts, G groups, F features, K labels, R resamples. Code K means no label. Confusions
+are (..., K * (K + 1)), people's label by the judge's, whose last column is for no label.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ UNDEFINED = Estimate(np.nan, np.array([np.nan]))
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Sums over the units of a group in all, (F,), and in each resample, (R, F)."""
+    """Sums of features over the units of a group: over all, (F,), and in each resample, (R, F)."""
 
     value: Floats
     resampled: Floats
 
     def estimate(self, fold: Callable[[Floats], Floats]) -> Estimate:
-        """The estimate of a function of the sums, ``fold``: (..., F) -> (...)."""
+        """The estimate of a statistic of the sums, ``fold``: (..., F) -> (...)."""
         return Estimate(float(fold(self.value)), fold(self.resampled))
 
 
 class Texts:
-    """Resamples of the texts of some units, or of the requests of ranked ones: labels of one text are dependent."""
+    """Resamples of the units' texts, or of the requests of ranked texts, as labels of one text are dependent."""
 
     @classmethod
     def of(cls, units: Sequence[JudgedUnit]) -> Texts:
-        """Resample by request, or by text where all are for one request, or by style where all are of one text."""
+        """Resample by request, or by text if all are for one request, or by style if all are of one text."""
         subjects = [unit.subject for unit in units]
         return cls(drawn([unit.cluster for unit in units], [one.item for one in subjects], list(map(str, subjects))))
 
@@ -59,7 +59,7 @@ class Texts:
         self._bootstrap = Bootstrap(texts)
 
     def sums(self, keys: Sequence[NameT | None], features: Floats) -> dict[NameT, Sums]:
-        """The sums of features, (N, F), over the units of each key, (N,), sorted as text; without units of key None."""
+        """The sums of features, (N, F), over the units of each key, (N,), sorted; units of key None are ignored."""
         names = sorted({key for key in keys if key is not None}, key=str)
         if not names:
             return {}
@@ -75,7 +75,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Units of one kind that people have labelled, with the judge's and people's labels."""
+    """The units of one kind that people have labelled, as columns: the judge's and people's labels."""
 
     kind: str
     labels: tuple[str, ...]
@@ -90,7 +90,7 @@ class Columns:
         return sorted({unit.key.scheme for unit in self.units})
 
     def confusions(self, keys: Sequence[NameT | None]) -> dict[NameT, Sums]:
-        """By key, counts of label i by people with j by the judge, the last j for none: F is K * (K + 1)."""
+        """By key, counts of people's label i with the judge's label j, the last j for no label: F is K * (K + 1)."""
         size = len(self.labels)
         codes = self.gold * (size + 1) + self.said
         return self.texts.sums(keys, np.eye(size * (size + 1))[codes])
@@ -103,7 +103,7 @@ class Columns:
 def columns_of(
     kind: str, units: Sequence[JudgedUnit], people: Mapping[Subject, str | None], options: StyleOptions
 ) -> Columns | None:
-    """The labels of judges beside those of people; None where people labelled no unit."""
+    """The judges' and people's labels of the units that people labelled; None where they labelled no unit."""
     rated = [unit for unit in units if people.get(unit.subject) is not None]
     said = [unit.label(options) for unit in rated]
     return columns_with(kind, LABELS[kind], AVERAGES[kind], rated, said, people, options) if rated else None
@@ -118,7 +118,7 @@ def columns_with(
     people: Mapping[Subject, str | None],
     options: StyleOptions,
 ) -> Columns:
-    """Units that people have labelled, with the label that ``said`` has for each, None for none."""
+    """Columns of units that people have labelled; ``said`` is the judge's label of each, None for no label."""
     golds = [people[unit.subject] or "" for unit in units]
     return Columns(
         kind=kind,
@@ -132,7 +132,7 @@ def columns_with(
 
 
 def mean_of(estimates: Iterable[Estimate]) -> Estimate:
-    """The mean of the estimates that have a value, in all and in each resample; UNDEFINED without any."""
+    """The mean of the estimates with a value, over all units and in each resample; UNDEFINED without any."""
     defined = [estimate for estimate in estimates if np.isfinite(estimate.value)]
     if not defined:
         return UNDEFINED
@@ -141,13 +141,13 @@ def mean_of(estimates: Iterable[Estimate]) -> Estimate:
 
 
 def standard_error(estimates: Iterable[Estimate]) -> float | None:
-    """The standard error of their mean; None for a single value."""
+    """The standard error of the mean of the estimates; None for fewer than two values."""
     values = [estimate.value for estimate in estimates if np.isfinite(estimate.value)]
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
 
 
 def f1(confusion: Floats, average: str, *, unlabelled_wrong: bool = False) -> Floats:
-    """F1, (..., K * (K + 1)) -> (...); NaN without a case. The macro average leaves out labels that nobody gave."""
+    """F1 of confusions, (..., K * (K + 1)) -> (...); NaN without a case. Macro F1 leaves out labels nobody gave."""
     of_labels = class_f1(confusion, unlabelled_wrong=unlabelled_wrong)
     if average == BINARY:
         return np.asarray(of_labels[..., 1])
@@ -156,20 +156,20 @@ def f1(confusion: Floats, average: str, *, unlabelled_wrong: bool = False) -> Fl
 
 
 def class_f1(confusion: Floats, *, unlabelled_wrong: bool = False) -> Floats:
-    """2 TP / (people's + judge's) of each label: (..., K)."""
+    """F1 of each label, 2 TP / (people's count + judge's count): (..., K)."""
     table, labelled = _table(confusion), _labelled(confusion)
     people = (table if unlabelled_wrong else labelled).sum(axis=-1)
     return ratio(2 * np.diagonal(labelled, axis1=-2, axis2=-1), people + labelled.sum(axis=-2))
 
 
 def accuracy(confusion: Floats) -> Floats:
-    """Accuracy over the units that the judge has labelled: (...)."""
+    """The judge's accuracy over the units that it has labelled: (..., K * (K + 1)) -> (...)."""
     labelled = _labelled(confusion)
     return ratio(np.trace(labelled, axis1=-2, axis2=-1), labelled.sum(axis=(-2, -1)))
 
 
 def people_counts(confusion: Floats) -> Floats:
-    """Counts of people's labels over the units that the judge has labelled: (..., K)."""
+    """Counts of people's labels over the units that the judge has labelled: (..., K * (K + 1)) -> (..., K)."""
     return np.asarray(_labelled(confusion).sum(axis=-1))
 
 
@@ -178,12 +178,12 @@ def judge_counts(confusion: Floats) -> Floats:
 
 
 def unlabelled(confusion: Floats) -> Floats:
-    """Count the units without a label of the judge: (...)."""
+    """The number of units that the judge gave no label: (..., K * (K + 1)) -> (...)."""
     return np.asarray(_table(confusion)[..., -1].sum(axis=-1))
 
 
 def confusion_of(labels: Sequence[str], confusion: Floats) -> dict[str, dict[str, int]]:
-    """The number of times the judge gives each label, or none, by people's label: from (K * (K + 1),)."""
+    """The number of times the judge gives each label, or none, by people's label: from a confusion, (K * (K + 1),)."""
     judged = (*labels, "no_label")
     return {
         label: dict(zip(judged, map(int, row), strict=True))
@@ -192,7 +192,7 @@ def confusion_of(labels: Sequence[str], confusion: Floats) -> dict[str, dict[str
 
 
 def f1_of_guesses(confusion: Floats, chance: Floats, average: str) -> Floats:
-    """F1 to be expected of labels that are given by ``chance``, (K,), whatever the text: (...)."""
+    """The F1 expected of labels drawn with the probabilities ``chance``, (K,), whatever the text: (...)."""
     guesses = people_counts(confusion)[..., :, None] * chance
     none = np.zeros((*guesses.shape[:-1], 1))
     return f1(np.concatenate((guesses, none), axis=-1).reshape(confusion.shape), average)

@@ -1,4 +1,4 @@
-"""All draws of a judge on a text as one record; lines that cannot be read are counted."""
+"""Reading style judgements: all draws of a judge on a text as one record, with counts of unreadable lines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = (*NOUNS, *SCORE_NOUNS)  # of what a judge's object says, but for its rea
 
 @dataclass(frozen=True, slots=True)
 class JudgedUnit:
-    """All draws of a judge on a text or pair."""
+    """All draws of one judge on one text or pair."""
 
     key: Key
     about: About
@@ -42,12 +42,12 @@ class JudgedUnit:
 
     @property
     def cluster(self) -> str:
-        """The text, or of ranked texts their request if that is known: resamples are drawn of these."""
+        """The unit to resample by: the text, or for ranked texts their request, if it is known."""
         ranked = self.key.kind == RANKING and self.about.request
         return f"{self.about.task} {self.about.request}" if ranked else self.key.item
 
     def label(self, options: StyleOptions) -> str | None:
-        """The label by mean scores if there are scores, else by vote of the draws; None if there is none."""
+        """The label by mean scores if there are scores, else by vote of the draws; None if undecided."""
         return scored_label(*self.means) if self.means else winner(self.key.kind, self.votes(options), options.even)
 
     @property
@@ -64,7 +64,7 @@ class JudgedUnit:
 
 @dataclass(frozen=True, slots=True)
 class Justification:
-    """The reason given beside a label, or beside the score of one text."""
+    """The reason that a judge gave with a label, or with the score of one text."""
 
     key: Key
     label: str | float

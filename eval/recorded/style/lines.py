@@ -1,9 +1,9 @@
-"""Recorded judgements of style: JSON Lines, optionally gzipped, one answer of a judge a line, as ``--judgements`` of
+"""Recorded judgements of style: JSON Lines, optionally gzipped, one answer of a judge per line, as ``--judgements`` of
 ``pearl judge style-detect`` and ``pearl judge style-rank`` writes them.
 
 ``{"kind": "detection" | "ranking", "item", "task", "style", "scheme", "judge", "draw", "verdict", "score"?, "label"?,
 "order"?, "response"?, "generator"?, "generator_a"?, "generator_b"?, "persona"?, "request"?, "judge_persona"?, "reply"?,
-"reason"?}``; a ranking's ``persona`` is the one whose styles are asked for. Other fields are passed over and named.
+"reason"?}``; a ranking's ``persona`` is the one whose styles are asked for. Other fields are ignored and counted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ VERDICTS = {DETECTION: (ABSENT, PRESENT, *KINDS[6:]), RANKING: (*KINDS, SCORED)}
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Facts shared by every judgement of an item."""
+    """The facts that all judgements of an item share."""
 
     task: str
     persona: str | None
@@ -42,13 +42,13 @@ class About:
 
     @property
     def generator(self) -> str | None:
-        """The only writer; None if unknown or if there are two."""
+        """The model that wrote the text, or both texts; None if unknown or if two models wrote them."""
         return self.generators[0] if len(set(self.generators)) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The judge, the item and the way of asking: all draws of these are one record."""
+    """The item, judge and way of asking that identify a record; all draws with one key are one record."""
 
     kind: str
     item: str
@@ -71,7 +71,7 @@ class Line:
 
 
 def parse_line(value: dict[str, Any]) -> Line:
-    """Raises InputError with ``param`` set to the field."""
+    """Parse a recorded judgement. Raises InputError with ``param`` set to the field."""
     kind = _among(value, "kind", LABELS)
     check_fields(value, *NAMED)
     item, task, scheme, judge = (check_id(value[name], param=name) for name in ("item", "task", "scheme", "judge"))
@@ -89,8 +89,8 @@ def parse_line(value: dict[str, Any]) -> Line:
 
 
 def style_key(value: Mapping[str, Any]) -> str:
-    """One name for the style, or the styles, of a line; empty where it has none, as where helpfulness is judged. Raises
-    InputError for what is no name."""
+    """A canonical name of a line's style or styles; empty if it has none, as for judgements of helpfulness. Raises
+    InputError for anything but non-blank strings."""
     style = value.get("style")
     names = [] if style is None else style if isinstance(style, list) else [style]
     if not all(isinstance(name, str) and name.strip() for name in names):

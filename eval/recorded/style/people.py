@@ -1,4 +1,4 @@
-"""Ratings by people: JSON Lines, optionally gzipped, one rating of one rater a line.
+"""People's ratings of styles: JSON Lines, optionally gzipped, one rating by one rater per line.
 
 ``{"item", "style", "rater", "label", "justification"?}``; ``label`` is a level of detection (very, somewhat, not,
 cant_tell) or of ranking (a_much, a_slightly, tie, b_slightly, b_much), or the label itself (present, absent; a, tie,
@@ -44,7 +44,7 @@ EITHER = (TIE, CANNOT_TELL)  # are of both scales
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A text, or pair of texts, and the style it is rated for."""
+    """A text or pair of texts, and the style that it is rated for."""
 
     kind: str
     item: str
@@ -53,7 +53,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The ratings of a file."""
+    """People's ratings, as a file holds them."""
 
     ratings: Mapping[Subject, Mapping[str, int]]  # number of raters by level
     scales: Mapping[str, tuple[str, ...]]  # by kind, the levels that could be given
@@ -67,7 +67,7 @@ class People:
         return {subject: ratings_label(subject.kind, counts, options) for subject, counts in self.ratings.items()}
 
     def levels(self, options: StyleOptions) -> dict[Subject, str | None]:
-        """The one of three labels that people gave each text, where they could give three."""
+        """People's level of each text, not, somewhat or very; empty if the file has two labels instead of levels."""
         if self.scales.get(DETECTION, ())[:3] != THREE:
             return {}
         return {
@@ -77,12 +77,12 @@ class People:
         }
 
     def votes(self, subjects: Sequence[Subject], scale: Sequence[str], options: StyleOptions) -> Floats:
-        """The number who gave each level of the scale: (subjects, levels)."""
+        """The number of raters by level of the scale: (subjects, levels)."""
         counts = [counted_ratings(self.ratings[subject], options) for subject in subjects]
         return np.array([[of_subject.get(level, 0) for level in scale] for of_subject in counts], float)
 
     def scale(self, kind: str, options: StyleOptions) -> tuple[str, ...]:
-        """The levels that count, the least first."""
+        """The levels that count as votes, from the least to the most."""
         levels = tuple(level for level in self.scales[kind] if level != CANNOT_TELL)
         return (*levels, CANNOT_TELL) if kind == DETECTION and options.cant_tell == OWN_VOTE else levels
 
@@ -91,7 +91,7 @@ NOBODY = People({}, {}, 0, 0, (), {})
 
 
 def read_people(path: Path) -> People:
-    """Read the ratings of a file. Raises InputError that names file, line and field of the first bad one."""
+    """Read the ratings of a file. Raises InputError that names file, line and field of the first bad rating."""
     ratings: dict[Subject, Counter[str]] = defaultdict(Counter)
     rated: dict[tuple[Subject, str], int] = {}
     scales: dict[str, tuple[str, int]] = {}  # whether a kind has levels or labels, as of which line

@@ -1,4 +1,4 @@
-"""The figures of ``pearl eval style``: judges of style against people, and against themselves."""
+"""The figures of ``pearl eval style``: agreement of style judges with people, and with themselves."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Labels = Mapping[Subject, str | None]
 def style_report(
     judgements: Sequence[Path], human: Path | None, abilities: Abilities, options: StyleOptions
 ) -> dict[str, Any]:
-    """The figures of ``pearl eval style``. Every line is counted: units, rated or not, verdicts, and fields passed
-    over. Raises InputError for a file that cannot be read."""
+    """The figures of ``pearl eval style``, with counts of all lines: units, rated or not, verdicts, and unknown fields.
+    Raises InputError for a file that cannot be read."""
     judged = read_judged(judgements)
     people = read_people(human) if human else NOBODY
     labels = people.labels(options)
@@ -119,7 +119,7 @@ Golds: TypeAlias = Mapping[Subject, str | None]
 
 
 def three_labels(units: Sequence[JudgedUnit], people: Golds, options: StyleOptions) -> Iterator[dict[str, Any]]:
-    """Rows like those of two labels, of judgements that have three labels or, where bounds are learned, scores."""
+    """Yield breakdowns for three labels, of judgements that have three labels or, where bounds are learned, scores."""
     rated = [unit for unit in units if people.get(unit.subject) is not None]
     learned = options.bins == LEARNED
     known = sorted((unit for unit in rated if (unit.scores if learned else unit.levels)), key=_judge)
@@ -138,8 +138,8 @@ def _judge(unit: JudgedUnit) -> tuple[str, str]:
 
 
 def learned_votes(units: Sequence[JudgedUnit], people: Golds) -> Iterator[Mapping[str, int]]:
-    """The labels of one judge's draws by one scheme, by bounds learned on the texts of the other parts; none where
-    there is no other text."""
+    """Yield the labels of each unit's draws, from their scores by bounds that are learned on the texts of other parts;
+    none if there are no other texts. The units are of one judge and scheme."""
     parts = [crc32(unit.key.item.encode()) % PARTS for unit in units]
     bounds: dict[int, Bounds] = {}
     for part in set(parts):
@@ -151,7 +151,7 @@ def learned_votes(units: Sequence[JudgedUnit], people: Golds) -> Iterator[Mappin
 
 
 def best_bounds(units: Sequence[JudgedUnit], people: Golds) -> Bounds:
-    """The two bounds with the highest F1 of the draws; of equal ones the lowest."""
+    """The two bounds between labels that give the draws' highest macro F1; of equal ones the lowest."""
     scores = np.array([score for unit in units for score in unit.scores])  # (N,)
     golds = [THREE.index(people[unit.subject] or "") for unit in units for _ in unit.scores]
     bounds = np.unique(np.quantile(scores, np.linspace(0, 1, MOST_BOUNDS), method="nearest"))  # (B,)

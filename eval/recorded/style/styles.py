@@ -1,7 +1,7 @@
-"""The styles that are looked for, the tasks texts are written for, and who asks for which (papers/style-judges.txt).
+"""The styles that judges look for, the tasks that texts are written for, and the personas (papers/style-judges.txt).
 
-The definitions follow those that the people who rated were shown (appendix F.3), in our words. Fifteen styles were
-asked of the systems that wrote; realism was only rated.
+The definitions follow, in our words, those that raters were shown (appendix F.3). The models that wrote were asked for
+fifteen styles; realism was only rated.
 """
 
 from __future__ import annotations
@@ -92,18 +92,18 @@ PERSONAS: Mapping[str, tuple[str, str, str]] = {
 
 
 def personas_by(persona_1: str) -> Mapping[str, tuple[str, str, str]]:
-    """The styles of each persona, by the wording chosen for persona 1."""
+    """The three styles of each persona, with the third of persona 1 as chosen."""
     first, second, third = PERSONAS["1"]
     return {**PERSONAS, "1": (first, second, third if persona_1 == RICH else "scholarly-yet-friendly")}
 
 
 def style_named(name: str) -> str | None:
-    """The style as STYLES has it, whatever its capitals, hyphens and ampersands; None where there is none."""
+    """The name in STYLES that ``name`` means, ignoring capitals, hyphens and ampersands; None if there is none."""
     return _BY_FOLDED.get(_folded(name))
 
 
 def styles_key(style: str | Sequence[str] | None) -> str:
-    """One name for a style, or for several whatever their order: as STYLES has them, others last; empty for none."""
+    """A canonical name for one or several styles, in the order of STYLES, unknown names last; empty for none."""
     names = [] if style is None else [style] if isinstance(style, str) else style
     if len(names) == 1 and all(map(style_named, parts := names[0].split(", "))):
         names = parts  # as ratings have what was judged for several
@@ -113,7 +113,7 @@ def styles_key(style: str | Sequence[str] | None) -> str:
 
 
 def check_style(name: str, *, param: str = "style") -> str:
-    """Return the style of this name. Raises InputError that lists the styles."""
+    """The name in STYLES that ``name`` means. Raises InputError that lists the styles."""
     style = style_named(name)
     if style is None:
         raise InputError(f"'{name}' is none of {', '.join(STYLES)}.", param=param, code="unknown_style")
@@ -121,7 +121,7 @@ def check_style(name: str, *, param: str = "style") -> str:
 
 
 def check_styles(value: Any, *, needed: bool) -> tuple[str, ...]:
-    """A style, or an array of them, each once and as STYLES has it. Raises InputError."""
+    """A style or an array of styles as distinct names in STYLES. Raises InputError for others."""
     names = value if isinstance(value, list) else [] if value is None else [value]
     if needed and not names:
         raise InputError("names no style.", param="style", code="missing_field")
@@ -134,14 +134,14 @@ def check_styles(value: Any, *, needed: bool) -> tuple[str, ...]:
 
 
 def check_task(value: Any) -> str:
-    """Return the task. Raises InputError for one that is none of TASKS."""
+    """The task itself, if it is one of TASKS. Raises InputError otherwise."""
     if value not in tuple(TASKS):
         raise InputError(f"must be one of {', '.join(TASKS)}.", param="task", code="invalid_value")
     return str(value)
 
 
 def names_style(text: str, styles: Iterable[str]) -> bool:
-    """True when a text names one of the styles it should show."""
+    """True if a text contains the name of one of the styles that it should show."""
     words = f" {_folded(text)} "
     return any(f" {_folded(style)} " in words for style in styles)
 
@@ -176,7 +176,7 @@ def role_of(persona: str, draw: int) -> str:
 
 
 def personas_of(named: Iterable[str], *, protected: bool) -> tuple[str, ...]:
-    """The personas named, each once; with ``protected`` also the paper's, and its two defaults."""
+    """The distinct personas named; with ``protected`` also the paper's protected groups and its two defaults."""
     names = [check_id(name, param="as") for name in named]
     if protected:
         names += [*DEFAULT_PERSONAS, *(persona for group in PROTECTED.values() for persona in group)]

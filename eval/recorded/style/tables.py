@@ -1,4 +1,4 @@
-"""The figures of ``pearl eval style`` as tables, declared: rows of the result, and the fields shown of a row."""
+"""Tables of the figures of ``pearl eval style``, declared as data: rows of the result, and the fields shown of each."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ MORE: Declared = {
 
 
 def style_tables(result: Json) -> Iterator[Table]:
-    """Yield the tables that a reader needs first, over all styles; those of judges related to writers, over all
+    """Yield the tables that a reader needs first, over all styles; those that relate judges to writers, over all
     tasks."""
     choices = ", ".join(f"{name} {value}" for name, value in result["choices"].items())
     averages = dict.fromkeys(f"{row['kind']}: {row['average']}" for row in result["f1"])
@@ -83,7 +83,7 @@ def style_tables(result: Json) -> Iterator[Table]:
 
 
 def more_tables(result: Json) -> Iterator[Table]:
-    """Yield the other tables, for the page."""
+    """Yield the remaining tables, which only the page shows."""
     yield from rows_tables(_arranged(result), MORE)
 
 
