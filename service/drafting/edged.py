@@ -27,7 +27,7 @@ from pearl.text.phrases import Phrases
 from pearl.text.usable import counted
 
 KEPT = 10_000  # texts of which it is kept what they say of an assistant's phrases
-FIRST_SENTENCES, FIRST_CHARACTERS = 3, 400  # of a text in which it speaks to its addressee or does not
+FIRST_SENTENCES, FIRST_CHARACTERS = 2, 200  # of a text in which it speaks to its addressee or does not
 COURTESIES_IN, LONGEST_HELD = 60, 120  # latest texts; characters of a beginning or a line that may still be an edge
 SAID_OTHERWISE = regex.compile(
     r"(?i)\b(?:greet\w*|salut\w*|dear|hello|hi|begin|start|open|sign\w*|regards|clos\w*|end|name|formal\w*|informal\w*"
@@ -116,7 +116,8 @@ class FrameFilter:
         self._off, self._edges, self._mended = frame == UNFRAMED, frame.edges, frame.mended
         self._message, self._changed = "", False
         self._beginning = Beginning(frame.edges)
-        self._addressed = Addressed(frame.edges.addressee if checked else None)
+        greeted = frame.edges.addressee if (frame.edges.addressee or "\n") in frame.edges.before else None
+        self._addressed = Addressed(greeted if checked else None)
         self._courtesies = Courtesies(frame.phrases)
         self._ending = Ending(frame.edges)
         self._placeholders = Placeholders(frame.edges)

@@ -130,7 +130,7 @@ def test_a_draft_begins_with_what_is_known_and_the_model_goes_on(pearl: Any, con
     assert (last.role, known) == ("assistant" if continues else "user", (True, False))
 
 
-ABOUT_HIM = "Short answer: he has it. I am sure. Pellow was asked twice."
+ABOUT_HIM = "Short answer: he has it. Pellow was asked twice."
 
 
 @pytest.mark.parametrize("again", ["please leave it, Mr Pellow. Mr Pellow, is it safe?", ABOUT_HIM])
