@@ -40,6 +40,11 @@ DOMAINS = {
     "git": "commits of git",
     "coreboot": "commits of coreboot",
 }
+BENCHMARKS = {
+    "aeslc": "mails of AESLC",
+    "aeslc-past5": "the same, 5 texts before each",
+    "digitalgov": "posts of digital.gov",
+}
 Json = Mapping[str, Any]
 
 
@@ -55,6 +60,7 @@ def tables() -> dict[str, str]:
         "prediction": _figures(calibration, _sorted(calibration, "pearson_r"), *FIGURES[3:7]),
         "drafts": _figures(drafts, _written(drafts), *FIGURES[7:]),
         "drafts-kinds": _rows("ROUGE-1.", _drafts_of_kinds()),
+        "benchmark": _rows("Gain of the best document, nats.", map(_of_benchmark, BENCHMARKS)),
         "revision": _figures(revision | policies, policies["policies"], "rouge1", "bertscore", "likeness"),
     }
 
@@ -150,6 +156,15 @@ def _of_kind(name: str) -> Json:
         "difference, nats": rows[best]["ships_less_this"],
         "r of the score": shown(part["pearson_r"], 2),
     }
+
+
+def _of_benchmark(name: str) -> Json:
+    """The row of a benchmark: the gain of each system's best document, and PEARL's over the best baseline's."""
+    result = read(f"benchmark-{name}")
+    gains = {row["system"]: shown(row["gain"], 1) for row in result["systems"] if row["system"] != "none"}
+    gap = next(row["gain"] for row in result["differences"] if row["against"] == "best baseline")
+    about = f"{BENCHMARKS[name]}, {result['requests']} of {result['users']} users"
+    return {"": about, "PEARL": gains.pop(EMBEDDED), **gains, "PEARL less the best": gap}
 
 
 def _drafts_of_kinds() -> Iterator[Json]:

@@ -19,19 +19,19 @@ from tests.source import ROOT, sources
 
 MOST = {
     "lines of packages": {
-        "lines of pearl": 14_041,
+        "lines of pearl": 14_043,
         "lines of retriever": 5_187,
-        "lines of service": 31_096,
-        "lines of training": 7_179,
-        "lines of eval": 22_685,
+        "lines of service": 31_031,
+        "lines of training": 7_177,
+        "lines of eval": 22_684,
     },
     "lines beside the packages": {
-        "lines of docs/*.py and benchmarks": 3_065,
-        "lines of tests": 71_448,
+        "lines of docs/*.py and benchmarks": 2_933,
+        "lines of tests": 71_512,
     },
     "modules": {"modules": 498},
     "short modules": {"modules under 60 lines": 41},
-    "words": {"words of Markdown": 46_419},
+    "words": {"words of Markdown": 46_418},
     "commands": {"commands": 77},
     "ways to ask": {"options": 563, "choices": 117, "settings": 32},
     "seconds": {"seconds of make test": 360},  # on two quiet cores; pytest's last line says what it took
