@@ -18,7 +18,7 @@ from retriever.history.word_weights import WordWeights
 from retriever.models.files import model_fingerprint
 from training.choose.measure import ASKED, floors, helps_of, measure, worth_on
 from training.data.histories import fingerprint
-from training.data.split import Division
+from training.data.split import DataSplit
 from training.fit.level import LevelFit
 from training.fit.material import FitMaterial
 from training.fit.stages import FirstStage, SecondStage
@@ -50,7 +50,7 @@ class Stages:
 
 
 def described(
-    run: Run, division: Division, origins: Mapping[str, Origin], material: FitMaterial, stages: Stages
+    run: Run, division: DataSplit, origins: Mapping[str, Origin], material: FitMaterial, stages: Stages
 ) -> Artifact:
     """Return the artifact's manifest; ``origins`` are those of the scores, by the corpora's names."""
     options = run.options

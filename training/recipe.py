@@ -35,7 +35,7 @@ from training.config import (
 )
 from training.data.histories import Corpus, read_corpora, untimed_users
 from training.data.records import Example, check_gains
-from training.data.split import BY_USERS, PARTS, Division
+from training.data.split import BY_USERS, PARTS, DataSplit
 from training.files import alone_in, check_replaceable, replaced
 from training.fit.cross_encoder import CrossEncoderOptions, check_base, new_cross_encoder
 from training.fit.kept import CrossEncoderFit, save_cross_encoder
@@ -96,7 +96,7 @@ def train_retriever(options: TrainingOptions, console: Console, budget: Budget |
         examples[DEV] = scoring.examples(DEV, SCORED_TRAIN, SCORED_DEV, least=int(in_time))
         if not any(examples.values()):
             examples[TEST] = scoring.examples(TEST, SCORED_DEV, EMBEDDED_BY, least=1)
-        division = Division.of(examples, left_unscored(run.corpora, examples, work), scoring.way)
+        division = DataSplit.of(examples, left_unscored(run.corpora, examples, work), scoring.way)
         write_gains_of(run, DEV, division.dev)
         artifact = fit_artifact(run, division, origins_of(run.corpora, tuple(examples), work))
         if division.learned == TEST:
@@ -162,7 +162,7 @@ def _check_choices(options: TrainingOptions) -> None:
             raise InputError(said, param="choose")
 
 
-def fit_artifact(run: Run, division: Division, origins: Mapping[str, Origin]) -> Artifact:
+def fit_artifact(run: Run, division: DataSplit, origins: Mapping[str, Origin]) -> Artifact:
     """Fit both stages on scored examples and write the artifact; ``origins``: how each corpus was scored."""
     options, budget, corpora = run.options, run.budget, run.corpora
     check_gains(division.train, "what is trained on")
@@ -246,7 +246,7 @@ def _split_by_time(corpora: Sequence[Corpus], way: str) -> list[str]:
     ]
 
 
-def _left_out(corpora: Sequence[Corpus], division: Division) -> list[str]:
+def _left_out(corpora: Sequence[Corpus], division: DataSplit) -> list[str]:
     """Notes on the domains of several that have no scored request to learn from, or none to choose by."""
     if len(corpora) == 1:
         return []

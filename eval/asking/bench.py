@@ -13,8 +13,8 @@ from rich.console import Console
 
 from eval.asking.verdict import Failed
 from pearl.errors import InputError
-from pearl.models.asking.ask import AskedModel, AskingOutcome, Terms, elicit, replies, survey
-from pearl.models.asking.cost import SpendingCap, Survey
+from pearl.models.asking.ask import AskedModel, AskingOutcome, Terms, ask_all, replies, survey
+from pearl.models.asking.cost import CallEstimate, SpendingCap
 from pearl.models.asking.kept import Question, ReplyStore, open_replies
 from pearl.models.asking.patience import asking
 from pearl.models.chat.base import Decoding, Reply
@@ -39,7 +39,7 @@ class Asking:
 class AskedRound:
     """The outcome of asking a set of questions; each call of ``replies`` iterates over all replies from the start."""
 
-    survey: Survey
+    survey: CallEstimate
     asked: AskingOutcome
     replies: Callable[[], Iterator[Reply | Failed]]
 
@@ -80,7 +80,7 @@ class JudgeSession:
         if surveyed.missing:
             with watched(self.console) as watch:
                 watching = watch(label, surveyed.missing)
-                asked = self.runner.run(elicit(self.model, questions, self.store, self.terms, watching))
+                asked = self.runner.run(ask_all(self.model, questions, self.store, self.terms, watching))
         return AskedRound(surveyed, asked, partial(replies, self.model, questions, self.store, asked))
 
 

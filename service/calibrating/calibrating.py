@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pearl.errors import InputError, PearlError
-from pearl.models.asking.cost import Survey
+from pearl.models.asking.cost import CallEstimate
 from pearl.models.asking.patience import Failed
 from pearl.models.asking.write import UNREADABLE
 from pearl.models.chat.base import Reply
@@ -42,7 +42,7 @@ class CalibrationOutcome:
     figures: Json  # how they were chosen
 
 
-def estimate(study: Study, writer: CalibrationWriter) -> Survey:
+def estimate(study: Study, writer: CalibrationWriter) -> CallEstimate:
     """Estimate the most calls and tokens that a study takes, and count the replies kept from earlier runs. Revisions
     are unknown before the drafts, so each text without a kept revision counts as one call."""
     prompts = flat(study.draft_prompts(writer))
@@ -55,7 +55,7 @@ def estimate(study: Study, writer: CalibrationWriter) -> Survey:
     revisions = writer.survey(revising, study.revising)
     longest = Usage(study.max_tokens * revisions.missing)  # the drafts are in the prompts
     questions = drafts.questions + revisions.questions
-    return Survey(questions, drafts.kept + revisions.kept, drafts.most + revisions.most + longest)
+    return CallEstimate(questions, drafts.kept + revisions.kept, drafts.most + revisions.most + longest)
 
 
 def _revised_before(

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from pearl.clock import Budget
 from pearl.errors import InputError
-from pearl.models.asking.cost import SpendingCap, Survey
+from pearl.models.asking.cost import CallEstimate, SpendingCap
 from pearl.models.chat.base import ChatModel
 from pearl.models.chat.choose import calls_at_once, make_chat_model, writer_of, writes_here
 from pearl.models.runtime.progress import watched
@@ -205,7 +205,7 @@ def _sum(costs: list[float | None]) -> float | None:
     return None if None in costs else sum(cost or 0.0 for cost in costs)
 
 
-def _say_estimate(survey: Survey, texts: int, prices: Prices, console: Console) -> None:
+def _say_estimate(survey: CallEstimate, texts: int, prices: Prices, console: Console) -> None:
     cost = prices.of(survey.most)
     price = "" if cost is None else f", which cost at most {cost:.4g}"
     console.print(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from pearl.clock import Budget
 from pearl.errors import ContextExceeded
-from pearl.models.asking.ask import AskedModel, AskingOutcome, Terms, elicit, replies, survey
-from pearl.models.asking.cost import NO_PRICES, Survey
+from pearl.models.asking.ask import AskedModel, AskingOutcome, Terms, ask_all, replies, survey
+from pearl.models.asking.cost import NO_PRICES, CallEstimate
 from pearl.models.asking.kept import Question, ReplyStore
 from pearl.models.asking.patience import UNWATCHED, Failed, Watch, asking
 from pearl.models.chat.base import ChatModel, Decoding, Message, Reply
@@ -47,7 +47,7 @@ class CalibrationWriter:
         self.watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED
         self.runs: list[AskingOutcome] = []
 
-    def survey(self, prompts: Sequence[Prompt | None], decoding: Decoding) -> Survey:
+    def survey(self, prompts: Sequence[Prompt | None], decoding: Decoding) -> CallEstimate:
         """Estimate the most calls and tokens that the prompts take, and count the replies that are kept already."""
         return survey(self._checked_model(decoding), _questions(prompts), self._kept)
 
@@ -71,7 +71,7 @@ class CalibrationWriter:
             refuse_empty=True,
         )
         watch = self.watch(label, survey(model, questions, self._kept).missing)
-        done = await elicit(model, questions, self._kept, terms, watch)
+        done = await ask_all(model, questions, self._kept, terms, watch)
         self.runs.append(done)
         return self._answers(prompts, decoding, done)
 

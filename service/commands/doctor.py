@@ -63,7 +63,7 @@ class Check:
 
 
 @dataclass
-class Examined:
+class DoctorContext:
     """The settings and the database, which several checks use."""
 
     settings: Settings
@@ -83,20 +83,20 @@ def since(began: float) -> str:
     return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
 
-def program(examined: Examined) -> Finding:
+def program(examined: DoctorContext) -> Finding:
     return "ok", (
         f"PEARL {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
         f"{counted(os.cpu_count() or 1, 'processor')}"
     )
 
 
-def settings(examined: Examined) -> Finding:
+def settings(examined: DoctorContext) -> Finding:
     """Say where the value of each setting comes from; the values may be secret."""
     origins = [f"{name} by {origin}" for name, origin in examined.settings.origins.items()]
     return "ok", f"{', '.join(origins)}; all others by default" if origins else "all by default"
 
 
-def home(examined: Examined) -> Finding:
+def home(examined: DoctorContext) -> Finding:
     folder = examined.settings.home
     if not folder.exists():
         return "warning", f"{folder} is not there yet; `pearl serve` makes it."
@@ -119,7 +119,7 @@ def home(examined: Examined) -> Finding:
     return "ok", f"{folder}, mode {stat.S_IMODE(found.st_mode):o}, written in {wrote}"
 
 
-def disk(examined: Examined) -> Finding:
+def disk(examined: DoctorContext) -> Finding:
     folder = next(
         path for path in (examined.settings.home, *examined.settings.home.absolute().parents) if path.exists()
     )
@@ -132,7 +132,7 @@ def disk(examined: Examined) -> Finding:
     return state, "free: " + ", ".join(f"{size / MB:,.0f} MB for {what}" for what, size in free.items())
 
 
-def schema_(examined: Examined) -> Finding:
+def schema_(examined: DoctorContext) -> Finding:
     if examined.database is None:
         return "warning", "There is no database yet; `pearl serve` makes it."
     revision, newest = examined.database.schema_version(to_write=True)
@@ -143,7 +143,7 @@ def schema_(examined: Examined) -> Finding:
     return "warning" if trouble.code == "schema_missing" else "failed", trouble.message
 
 
-def database(examined: Examined) -> Finding:
+def database(examined: DoctorContext) -> Finding:
     if examined.usable is None:
         return "warning", "It was not looked at: see 'schema'."
     began = time.perf_counter()
@@ -165,7 +165,7 @@ def database(examined: Examined) -> Finding:
     )
 
 
-def model(examined: Examined) -> Finding:
+def model(examined: DoctorContext) -> Finding:
     """Ask the chat model one question; report its name, the time, the tokens and, where known, its speed."""
     began = time.perf_counter()
 
@@ -188,7 +188,7 @@ def model(examined: Examined) -> Finding:
     return "ok", f"{name} answered in {since(began)}, {counted(tokens, 'token')}{speed}"
 
 
-def retriever(examined: Examined) -> Finding:
+def retriever(examined: DoctorContext) -> Finding:
     from retriever.models.encoder import SentenceEncoder
     from service.services import check_retriever, retriever_entry
 
@@ -203,7 +203,7 @@ def retriever(examined: Examined) -> Finding:
     return "ok", f"{settings.retriever} with the encoder {encoder.name}; a request is encoded in {since(began)}"
 
 
-CHECKS: dict[str, Callable[[Examined], Finding]] = {
+CHECKS: dict[str, Callable[[DoctorContext], Finding]] = {
     "program": program,
     "settings": settings,
     "home": home,
@@ -239,7 +239,7 @@ def examine() -> Iterator[Check]:
     except PearlError as error:
         yield Check("settings", "failed", without_names(error.message, ()))
         return
-    secrets, examined = secrets_of(settings), Examined(settings)
+    secrets, examined = secrets_of(settings), DoctorContext(settings)
     try:
         for name, check in CHECKS.items():
             try:

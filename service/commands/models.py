@@ -11,7 +11,7 @@ from rich.console import Console
 from pearl.cli.commands import epilog, group
 from pearl.cli.options import JSON_OPTION, check_writable, write_json
 from pearl.models.weights import get as getting
-from pearl.models.weights.shelf import Listed, Shelf, model_path
+from pearl.models.weights.shelf import Listed, ModelStore, model_path
 from pearl.models.weights.table import DEFAULT
 from pearl.settings import load_settings
 from service.commands.shown import show_table
@@ -30,7 +30,7 @@ MB = 1_000_000
 def list_models(json: str | None = JSON_OPTION) -> None:
     """List the models that PEARL knows by name, and those that were added."""
     check_writable("--json", json)
-    listed = Shelf(load_settings().home).listed()
+    listed = ModelStore(load_settings().home).listed()
     if json:
         write_json(json, {"models": [_fields(model) for model in listed]})
         return
@@ -77,5 +77,5 @@ def path(name: str = typer.Argument(metavar="NAME", help="Name from `pearl model
 @app.command(epilog=epilog("  pearl models remove Qwen2.5-Coder-0.5B-Instruct"))
 def remove(name: str = typer.Argument(metavar="NAME", help="Name from `pearl models list`.")) -> None:
     """Delete a model's file, and what an interrupted `get` kept of it."""
-    freed = Shelf(load_settings().home).remove(name)
+    freed = ModelStore(load_settings().home).remove(name)
     typer.echo(f"Removed {name} ({freed / MB:,.0f} MB).", err=True)

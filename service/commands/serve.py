@@ -28,12 +28,12 @@ from pearl.models.chat.gguf_file import read_gguf
 from pearl.models.chat.speed import Speeds
 from pearl.models.prompts import first_message
 from pearl.models.weights.packages import install
-from pearl.models.weights.shelf import Shelf
+from pearl.models.weights.shelf import ModelStore
 from pearl.models.weights.table import DEFAULT, SMALLER, SMALLEST, TABLE, in_table, package_folder
 from pearl.settings import EMBEDDED, EMBEDDED_ENGINE, PREFIX, Settings, load_settings
 from pearl.text.shown_urls import is_loopback
 from pearl.text.templates import DEFAULT_TEMPLATE, load_template
-from retriever.models.parts import made_once
+from retriever.models.parts import build_cached
 from service.commands.common import open_database
 from service.process import home_socket
 from service.process.logs import configure_logging
@@ -150,13 +150,13 @@ def bring_packages(settings: Settings) -> None:
     smallest_writes = settings.engine == EMBEDDED_ENGINE and writes is SMALLEST
     needed = {
         ENCODER: settings.encoder == EMBEDDED,
-        WRITER: smallest_writes and Shelf(settings.home).path(SMALLEST) is None,
+        WRITER: smallest_writes and ModelStore(settings.home).path(SMALLEST) is None,
     }
     for package in (package for package, is_needed in needed.items() if is_needed):
         module = package.partition("==")[0].replace("-", "_")
         if package_folder(module, settings.home / "models") is None:
             typer.echo(f"Fetching {package.partition(' ')[0]}, about 90 MB of weights; once.", err=True)
-            made_once(settings.home, module, partial(install, package))
+            build_cached(settings.home, module, partial(install, package))
 
 
 def _run(home: Path, host: str, port: int, workers: int, grace: int, listening: socket.socket) -> None:

@@ -19,7 +19,7 @@ from pearl.stats.bootstrap import Bootstrap
 from pearl.style.manner.edges import usual_ends
 from pearl.style.manner.ends import RecipientManner, manners_by_recipient
 from pearl.style.manner.habits import Habit, habits, occasions
-from pearl.style.manner.rates import Push, pushes
+from pearl.style.manner.rates import Push, edit_effects
 from pearl.style.manner.reference import ANY, OF_TEMPLATE, shipped
 from pearl.style.manner.usual_rates import LEAST_DRAFTS, UsualRates
 from pearl.text.usable import counted
@@ -163,7 +163,7 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
         tuple(_lines(shown.listed, stored)),
         outcomes_of(connection, user_id, voice),
         tuple(sent),
-        tuple(pushes([(pair.draft, pair.sent) for pair in sent if pair.whole][-MOST_PAIRS:])),
+        tuple(edit_effects([(pair.draft, pair.sent) for pair in sent if pair.whole][-MOST_PAIRS:])),
         manners_by_recipient(documents),
     )
 

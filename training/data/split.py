@@ -67,7 +67,7 @@ OVER = {BY_USERS: "the budget ended before a user was scored", BY_TIME: "the bud
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
+class DataSplit:
     """Examples to train on and to choose by. ``learned`` and ``asked`` name the splits that ``train`` and ``dev`` are
     from; ``notes`` say what is not as it should be."""
 
@@ -81,7 +81,7 @@ class Division:
     @classmethod
     def of(
         cls, examples: Mapping[str, list[Example]], unscored: Set[str] = frozenset(), way: str = BY_USERS
-    ) -> Division:
+    ) -> DataSplit:
         """Assign examples, given by split, to training and choosing. ``unscored``: splits for which the budget ended
         too early; ``way``: how the splits were made. Raises InputError if there are no examples."""
         learned = next((split for split in SPLITS if examples.get(split)), None)

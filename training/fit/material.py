@@ -13,7 +13,7 @@ from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import Encoder
 from training.data.records import Example
 from training.data.selection import Selection, select
-from training.data.split import BY_USERS, Division
+from training.data.split import BY_USERS, DataSplit
 from training.gains.groups import read_groups, selection_among
 from training.gains.proxy import ProxyScales, unlabelled_examples
 from training.progress import progress_of
@@ -37,7 +37,7 @@ class FitMaterial:
     scales: ProxyScales
 
 
-def proxies_of(run: Run, division: Division) -> tuple[list[Example], list[Example]]:
+def proxies_of(run: Run, division: DataSplit) -> tuple[list[Example], list[Example]]:
     """Return past texts as examples without labels (gains of 0): those of the histories to learn from, and those of the
     histories to choose by."""
     options, way = run.options, division.way
@@ -60,7 +60,7 @@ def proxies_of(run: Run, division: Division) -> tuple[list[Example], list[Exampl
     return of(division.learned, LEARNED), of(division.asked, ASKED)
 
 
-def material_of(run: Run, division: Division, words: WordWeights) -> FitMaterial:
+def material_of(run: Run, division: DataSplit, words: WordWeights) -> FitMaterial:
     """Prepare the division's examples with signals, label examples by proxy, and select groups from those to train on.
 
     Examples by proxy whose texts cannot be embedded in time are left out.

@@ -15,7 +15,7 @@ from retriever.templates import auxiliary_template
 from training.config import EXTENT_CHOICES
 from training.data.histories import Corpus
 from training.data.records import Example, write_gains
-from training.data.split import BY_USERS, Division, way_of
+from training.data.split import BY_USERS, DataSplit, way_of
 from training.gains.auxiliary import RayAuxiliary, auxiliary_model
 from training.gains.corpus import (
     Origin,
@@ -132,7 +132,7 @@ class KeptScores:
 
     options: TrainingOptions
     origins: dict[str, Origin]
-    division: Division
+    division: DataSplit
     test: list[Example]
 
 
@@ -155,7 +155,7 @@ def scored_before(run: Run) -> KeptScores:
         split: [example for corpus in corpora for example in examples_of(corpus, split, work, options.normalize)]
         for split in splits
     }
-    division = Division.of(examples, left_unscored(corpora, (TRAIN, DEV), work), origin.way)
+    division = DataSplit.of(examples, left_unscored(corpora, (TRAIN, DEV), work), origin.way)
     made_with = replace(options, aux=origin.aux, template=origin.template).scored_as(first)
     return KeptScores(made_with, origins, division, examples.get(TEST, []))
 

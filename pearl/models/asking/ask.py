@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pearl.errors import PearlError
-from pearl.models.asking.cost import NO_PRICES, NO_USAGE, SpendingCap, Survey
+from pearl.models.asking.cost import NO_PRICES, NO_USAGE, CallEstimate, SpendingCap
 from pearl.models.asking.kept import Question, ReplyStore, key_of
 from pearl.models.asking.patience import OUT_OF_TIME, UNWATCHED, Ask, Failed, Patience, Watch, asking
 from pearl.models.chat.base import ChatModel, Decoding, Message, Reply
@@ -75,7 +75,7 @@ class AskingOutcome:
         }
 
 
-def survey(judge: AskedModel, questions: Iterable[Question], store: ReplyStore) -> Survey:
+def survey(judge: AskedModel, questions: Iterable[Question], store: ReplyStore) -> CallEstimate:
     """Count the questions and those without a kept reply, one in memory at a time; a repeated question counts once."""
     seen: set[bytes] = set()
     missing, most = 0, Usage()
@@ -87,10 +87,10 @@ def survey(judge: AskedModel, questions: Iterable[Question], store: ReplyStore) 
         if key not in store:
             missing += 1
             most += judge.most(question)
-    return Survey(len(seen), len(seen) - missing, most)
+    return CallEstimate(len(seen), len(seen) - missing, most)
 
 
-async def elicit(
+async def ask_all(
     judge: AskedModel,
     questions: Iterable[Question],
     store: ReplyStore,
@@ -139,7 +139,7 @@ async def generate(
     if spending is not None:
         writer = replace(writer, count_tokens=model.count_tokens)
     terms = Terms(in_flight, spending=spending, go_on=go_on, refuse_empty=True)
-    return list(replies(writer, questions, store, await elicit(writer, questions, store, terms, watch)))
+    return list(replies(writer, questions, store, await ask_all(writer, questions, store, terms, watch)))
 
 
 def missing(

@@ -14,7 +14,7 @@ NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class CallEstimate:
     """Counts of a run's questions before it, and the most tokens it may use."""
 
     questions: int  # different ones

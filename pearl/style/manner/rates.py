@@ -94,7 +94,7 @@ class Push:
         return asdict(self) | {"difference": self.difference.to_json()}
 
 
-def pushes(pairs: Sequence[tuple[str, str]]) -> list[Push]:
+def edit_effects(pairs: Sequence[tuple[str, str]]) -> list[Push]:
     """Return every trait that edits changed, the surest first; none from fewer than LEAST_PAIRS pairs (draft, sent)."""
     if len(pairs) < LEAST_PAIRS:
         return []

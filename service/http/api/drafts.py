@@ -25,7 +25,7 @@ from service.http.api.bodies import KeyedRoute
 from service.http.api.dependencies import Caller, ServicesDep, admission_of
 from service.http.api.draft_form import EXCERPT, DraftOut, RecordedDraftOut, RetrievalOut, VariantOut
 from service.http.api.fields import EntryPage, KnownFields, Length, MaybeEmptyText, Name, Recipient, Text
-from service.http.api.idempotency import IdempotencyKey, Store, once_long
+from service.http.api.idempotency import IdempotencyKey, Store, run_idempotent
 from service.http.api.streaming import EventStream, event, streams, while_connected
 from service.process.metrics import Metrics
 from service.process.model_watch import Spending, counted
@@ -216,7 +216,7 @@ async def _create_once(request: Request, services: Services, caller: Identity, j
         answer = DraftOut.of(await whole(request, events, services.metrics))
         return StoredResponse(200, answer.model_dump_json())
 
-    return await once_long(services, caller, request, key, work, partial(_repeated, services, caller.user.id))
+    return await run_idempotent(services, caller, request, key, work, partial(_repeated, services, caller.user.id))
 
 
 def _repeated(services: Services, user_id: int, stored: StoredResponse) -> StoredResponse:

@@ -67,7 +67,7 @@ def _once(services: Services, call: Call | None, work: Callable[[Connection], St
     return _response(answer)
 
 
-async def once_long(
+async def run_idempotent(
     services: Services,
     caller: Identity,
     request: Request,

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from pearl.models.weights import packages, shelf, table
 from pearl.models.weights.get import get
-from pearl.models.weights.shelf import Shelf, model_path
+from pearl.models.weights.shelf import ModelStore, model_path
 from pearl.models.weights.table import DEFAULT, TABLE, WheelPart, embedded_model_file
 from tests.tiny_weights import NAME, PARTS, TINY, WHOLE, put_wheel
 
@@ -198,7 +198,7 @@ def test_a_home_that_cannot_be_written(command: Any, own_home: Path, index: Path
 
 
 def test_a_second_one_waits_for_the_first(own_home: Path, index: Path, until: Callable[..., None]) -> None:
-    kept = Shelf(own_home)
+    kept = ModelStore(own_home)
     kept.folder.mkdir(parents=True)
     said, got = io.StringIO(), []
     second = threading.Thread(target=lambda: got.append(get(own_home, NAME, None, None, Console(file=said, width=200))))
@@ -223,7 +223,7 @@ def test_two_processes_at_once(process: Any, own_home: Path, tmp_path: Path) -> 
 @pytest.mark.slow
 def test_it_is_not_removed_while_it_is_fetched(command: Any, own_home: Path, index: Path) -> None:
     command("models", "get", NAME)
-    with Shelf(own_home).lock(NAME, wait=False):
+    with ModelStore(own_home).lock(NAME, wait=False):
         refused = command("models", "remove", NAME)
     assert refused.status == 2
     assert refused.err == f"pearl: Another process is fetching {NAME}; stop it, or wait for its end.\n"

@@ -11,7 +11,7 @@ from pearl.text.history.partition import DEV, TRAIN
 from retriever.history.signals import NAMES, SignalIndex
 from retriever.history.word_weights import WordWeights
 from training.data.histories import Corpus
-from training.data.split import BY_USERS, Division
+from training.data.split import BY_USERS, DataSplit
 from training.fit.material import THINNED, chosen_of, proxies_of, texts_of, thinned, with_signals
 from training.gains.proxy import likenesses
 from training.run import TrainingOptions
@@ -38,7 +38,7 @@ def test_proxies_of_several_domains_come_in_turns(writings, users_in, write_line
     corpora = [
         Corpus.read(write_lines(some, f"{name}.jsonl")) for name, some in zip(("chat", "git"), lines, strict=True)
     ]
-    learned, asked = proxies_of(make_run(*corpora, proxies=2), Division(TRAIN, DEV, [], [], BY_USERS, ()))
+    learned, asked = proxies_of(make_run(*corpora, proxies=2), DataSplit(TRAIN, DEV, [], [], BY_USERS, ()))
     assert [example.domain for example in learned] == ["chat", "git", "chat", "git", "git", "git"]
     assert asked == []
 

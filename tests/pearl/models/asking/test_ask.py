@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from pearl.errors import ChatError, ChatRefused, PearlError
-from pearl.models.asking.ask import AskedModel, Terms, elicit, replies, survey
+from pearl.models.asking.ask import AskedModel, Terms, ask_all, replies, survey
 from pearl.models.asking.cost import NO_PRICES, SpendingCap
 from pearl.models.asking.kept import Question, open_replies
 from pearl.models.asking.patience import Failed, asking
@@ -44,7 +44,7 @@ def judging(judge_endpoint, tmp_path):
             model = EndpointChatModel(model="mock", base_url=judge_endpoint.address, max_retries=0)
             judge = AskedModel(asking(model), "mock", DECODING, model.count_tokens)
             try:
-                done = await elicit(judge, asked, kept, Terms(**terms), watch or Watch())
+                done = await ask_all(judge, asked, kept, Terms(**terms), watch or Watch())
                 return done, list(replies(judge, asked, kept, done))
             finally:
                 await model.close()
@@ -61,7 +61,7 @@ def fake_judge(model):
 
 def ask_fake(model, asked, path, **terms):
     with open_replies(path) as kept:
-        return asyncio.run(elicit(fake_judge(model), asked, kept, Terms(**terms), Watch()))
+        return asyncio.run(ask_all(fake_judge(model), asked, kept, Terms(**terms), Watch()))
 
 
 def test_only_what_is_not_kept_is_asked(judging, judge_endpoint):
@@ -172,7 +172,7 @@ def test_nobody_waits_for_a_call_that_the_cap_has_stopped(tmp_path):
 
     judge, terms = AskedModel(ask, "mock", Decoding(max_tokens=0), len), Terms(3, prices=Prices(1e6, 1e6), cap=100.0)
     with open_replies(tmp_path / "replies.sqlite") as kept, pytest.raises(PearlError, match="stopped after 3 calls"):
-        asyncio.run(asyncio.wait_for(elicit(judge, asked, kept, terms, Watch()), 120))
+        asyncio.run(asyncio.wait_for(ask_all(judge, asked, kept, terms, Watch()), 120))
     assert made == [90, 60, 61]
 
 

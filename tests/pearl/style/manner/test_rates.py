@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pearl.stats.proportions import holm, wilson
-from pearl.style.manner.rates import Counts, pushes
+from pearl.style.manner.rates import Counts, edit_effects
 from pearl.style.manner.traits import BY_NAME
 
 TEXTS = ["One, two, three four.", "Five six?", "Seven, eight nine ten"]
@@ -38,7 +38,7 @@ def test_texts_with_nothing_to_rate_have_no_rate():
 
 def test_traits_that_edits_change_come_with_interval_and_corrected_p() -> None:
     pairs = [("All is well! Truly!", "All is well. Truly.")] * 9 + [("So it is", "So it is")]
-    found = pushes(pairs)
+    found = edit_effects(pairs)
     first = found[0]
     assert (first.name, first.raised, first.lowered) == ("exclamations", 0, 9)
     assert (first.draft, first.sent) == (pytest.approx(100 * 18 / 39), 0)
@@ -48,5 +48,5 @@ def test_traits_that_edits_change_come_with_interval_and_corrected_p() -> None:
 
 
 def test_few_pairs_say_nothing() -> None:
-    assert pushes([("Well!", "Well.")] * 4) == []
-    assert pushes([("Same.", "Same.")] * 9) == []
+    assert edit_effects([("Well!", "Well.")] * 4) == []
+    assert edit_effects([("Same.", "Same.")] * 9) == []
