@@ -63,7 +63,7 @@ class Speed:
         return min(self.seconds(PROMPT), first_word_s or inf) + self.seconds(0, ANSWER)
 
     def of_a_larger(self, times: float) -> Speed:
-        """Estimate the speed of a model with ``times`` as many parameters."""
+        """Return the speed of a model that takes ``times`` as long."""
         return Speed(self.read, times * self.read_s, self.written, times * self.written_s)
 
 

@@ -101,7 +101,7 @@ def test_the_default_is_fetched_where_it_would_write(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("write_s", "takes"), [(0.1, 0), (20.0, 72)])
+@pytest.mark.parametrize(("write_s", "takes"), [(0.1, 0), (20.0, 46)])
 def test_the_default_is_fetched_where_it_is_quick_enough(
     index: Path,
     own_home: Path,
