@@ -441,8 +441,8 @@ def _refuse_misspelt(names: Iterable[str]) -> None:
         if not name.upper().startswith(PREFIX) or name.upper() in known:
             continue
         near = get_close_matches(name.upper(), known, n=1, cutoff=LEAST_ALIKE)
-        if meant := [WENT[name.upper()]] if name.upper() in WENT else near:
-            raise InputError(f"{name} is no setting; write {meant[0]}, or unset it.", code="invalid_setting")
+        if meant := WENT.get(name.upper()) or next(iter(near), None):
+            raise InputError(f"{name} is no setting; write {meant}, or unset it.", code="invalid_setting")
 
 
 def _explain(problem: ErrorDetails, origins: Mapping[str, str]) -> str:

@@ -19,9 +19,9 @@ from tests.source import ROOT, sources
 
 MOST = {
     "lines of packages": {
-        "lines of pearl": 14_043,
+        "lines of pearl": 14_040,
         "lines of retriever": 5_187,
-        "lines of service": 31_031,
+        "lines of service": 31_034,
         "lines of training": 7_177,
         "lines of eval": 22_684,
     },

@@ -224,7 +224,7 @@ def ask(trial: Trial[AuthorshipItem], options: AuthorshipOptions) -> Messages:
 
 
 def ask_again(judgement: Judgement[AuthorshipItem], reply: str, options: AuthorshipOptions) -> Messages | None:
-    """The messages that ask for the verdict alone, after the judge's reply; None if the verdict was read."""
+    """Ask for the verdict alone, after the judge's reply; None if the verdict was read."""
     if not isinstance(judgement.verdict, Invalid):
         return None
     return (*ask(judgement.trial, options), Message("assistant", reply), Message("user", _AGAIN))

@@ -237,7 +237,7 @@ def trials(items: Sequence[PersonaItem], options: PersonaOptions) -> Iterator[Tr
 
 
 def ask(trial: Trial[PersonaItem], options: PersonaOptions) -> Messages:
-    """The messages of a trial; they end with ``[[``, which the reply continues."""
+    """Write the messages of a trial; they end with ``[[``, which the reply continues."""
     mode, asked, item = trial.way, trial.way.asked, trial.item
     task, offered = (_TASK_OWN, _OFFERED_OWN) if item.own else (_TASK, _OFFERED)
     parts = [task[mode.persona], f'{offered}, "[[C]]" for a tie.' if asked.tie else f"{offered}."]
@@ -260,7 +260,7 @@ def _part(header: str, text: str) -> str:
 
 
 def ask_again(judgement: Judgement[PersonaItem], reply: str, options: PersonaOptions) -> Messages | None:
-    """The same question again if the reply could not be parsed, else None."""
+    """Ask the same question again if the reply could not be parsed, else return None."""
     return ask(judgement.trial, options) if isinstance(judgement.verdict, Invalid) else None
 
 

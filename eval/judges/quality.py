@@ -198,7 +198,7 @@ def system(scheme: str, *, reasons: bool = False) -> Message:
 
 
 def ask(trial: Trial[QualityItem], options: JudgeQualityOptions) -> Messages:
-    """The messages of a trial: every example with its answer, then the question."""
+    """Write the messages of a trial: every example with its answer, then the question."""
     turns = [system(options.scheme, reasons=options.reasons)]
     for example in options.shown:
         said = answer(example, reasons=options.reasons)

@@ -254,7 +254,7 @@ def trials(items: Sequence[StyleItem], options: DetectOptions) -> Iterator[Trial
 
 
 def ask(trial: Trial[StyleItem], options: DetectOptions, before: float | None = None) -> Messages:
-    """The messages of a trial; ``before``: the score that the judge gave in this draw, to be reconsidered."""
+    """Write the messages of a trial; ``before``: the score that the judge gave in this draw, to be reconsidered."""
     item, (scheme, persona) = trial.item, trial.way
     asks = scheme.asks.format(task=item.task, style=f'"{item.style}"')
     parts = [f"Below is {TASKS[item.task]}. {asks}", scheme.answers]

@@ -175,7 +175,7 @@ FENCES = Fences(("request", "output_a", "output_b", "response"))
 
 
 def ask(trial: Trial[RankItem], options: RankOptions) -> Messages:
-    """The messages that ask to compare both texts, or to score the one shown first."""
+    """Ask to compare both texts, or to score the one shown first."""
     item, styled = trial.item, options.way.styled
     parts = [f"Instruction: {prompts.ASKED_FOR[item.task]}\n{FENCES.around('request', item.request)}"]
     if styled:

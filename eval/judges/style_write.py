@@ -139,7 +139,7 @@ def trials(items: Sequence[WritingRequest], options: WriteOptions) -> Iterator[T
 
 
 def ask(trial: Trial[WritingRequest], options: WriteOptions) -> Messages:
-    """The messages that ask for a text; for the prompt "rewrite", for a first text without styles."""
+    """Ask for a text; for the prompt "rewrite", for a first text without styles."""
     prompt = DEFAULT if trial.way[1] == REWRITE else trial.way[1]
     system = SYSTEM[prompt].format(task=trial.item.task, styles=_named(trial, options))
     return Message("system", system), Message("user", f"{ASKS[trial.item.task]}\n\n{trial.item.request}")

@@ -140,7 +140,7 @@ def seconds_of_default(settings: Settings) -> float:
     model = GgufChatModel(embedded_file(settings)[1], home=settings.home)
     speed = model.speed if model.speed.is_known else model.read_ahead([first_message(load_template(DEFAULT_TEMPLATE))])
     asyncio.run(model.close())
-    return speed.of_a_larger(TIMES_AS_LONG).usual_draft_s(settings.first_word_s) if speed.is_known else 0.0
+    return speed.usual_draft_s(settings.first_word_s, TIMES_AS_LONG) if speed.is_known else 0.0
 
 
 def bring_packages(settings: Settings) -> None:

@@ -116,8 +116,7 @@ class FrameFilter:
         self._off, self._edges, self._mended = frame == UNFRAMED, frame.edges, frame.mended
         self._message, self._changed = "", False
         self._beginning = Beginning(frame.edges)
-        greeted = frame.edges.addressee if (frame.edges.addressee or "\n") in frame.edges.before else None
-        self._addressed = Addressed(greeted if checked else None)
+        self._addressed = Addressed(frame.edges if checked else NO_EDGES)
         self._courtesies = Courtesies(frame.phrases)
         self._ending = Ending(frame.edges)
         self._placeholders = Placeholders(frame.edges)
@@ -225,10 +224,10 @@ class Addressed:
     """Holds the first sentences back until they are known to speak to the addressee. If they speak of the addressee to
     somebody else ("Nan has them"), as 6 of 2,259 real mails do, ``missed`` is true and nothing is returned."""
 
-    def __init__(self, addressee: str | None) -> None:
-        self._held: str | None = None if addressee is None else ""
+    def __init__(self, edges: UsualEdges) -> None:
+        whole = edges.addressee or ""
+        self._held = "" if whole and whole in edges.before else None
         self.missed = False
-        whole = addressee or ""
         names = "|".join(regex.escape(name) for name in (whole, *whole.split()) if not TITLE.fullmatch(name))
         self._spoken_of = regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?:{names})(?:['’]s\b|[ \t]+\p{{Ll}})")
 

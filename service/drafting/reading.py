@@ -48,6 +48,7 @@ class Reading:
         self._answer: list[str] = []
         self._given: list[str] = []
         self.second: Prompt | None = None  # of the second answer, if the first was an assistant's
+        self._last = False  # this answer is taken as it is
         self._begin(hold_reasoning=hold_reasoning)
 
     def _begin(self, *, hold_reasoning: bool) -> None:
@@ -56,7 +57,7 @@ class Reading:
         self._repetition = RepetitionFilter(self._repetitions)
         self._loops = LoopFilter()
         self._stops = StopFilter(self._stop_texts)
-        self._framed = FrameFilter(self._frame)
+        self._framed = FrameFilter(self._frame, checked=not self._last)
         self._marks.feed(self._begun)
 
     @property
@@ -90,9 +91,8 @@ class Reading:
 
     def begin_again(self, prompt: Prompt, *, last: bool) -> None:
         """Read another answer, to ``prompt``, in place of the first; the ``last`` need not speak to the addressee."""
-        self.second, self._answer, self._begun = prompt, [], prompt.begun
+        self.second, self._answer, self._begun, self._last = prompt, [], prompt.begun, last
         self._begin(hold_reasoning=self.thinks_unmarked)
-        self._framed = FrameFilter(self._frame, checked=not last)
 
     async def read(self, chunk: Chunk) -> str:
         """Take a chunk as :meth:`feed` does, and finish with the last one; long pieces are read in another thread."""

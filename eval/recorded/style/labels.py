@@ -94,8 +94,8 @@ def winner(kind: str, counts: Mapping[str, int], even: str) -> str | None:
 
 
 def draw_label(draw: Draw, half: str = choices.DROPPED) -> str | None:
-    """The label of one draw; None if a part has no answer. Two orders that disagree are a tie; if ``half`` is TIES, so
-    is a draw that was answered in one order only."""
+    """Return the label of one draw; None if a part has no answer. Two orders that disagree are a tie; if ``half`` is
+    TIES, so is a draw that was answered in one order only."""
     if "" in draw:
         said = draw[""]
         return said if isinstance(said, str) else None

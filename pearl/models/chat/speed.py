@@ -58,13 +58,10 @@ class Speed:
             f"this machine; a draft of {ANSWER} tokens takes about {self.usual_draft_s(first_word_s):.0f} s"
         )
 
-    def usual_draft_s(self, first_word_s: float) -> float:
-        """Return the seconds of a usual draft, its first word after at most ``first_word_s`` (0: no limit)."""
-        return min(self.seconds(PROMPT), first_word_s or inf) + self.seconds(0, ANSWER)
-
-    def of_a_larger(self, times: float) -> Speed:
-        """Return the speed of a model that takes ``times`` as long."""
-        return Speed(self.read, times * self.read_s, self.written, times * self.written_s)
+    def usual_draft_s(self, first_word_s: float, times: float = 1.0) -> float:
+        """Return the seconds of a usual draft, its first word after at most ``first_word_s`` (0: no limit), by a model
+        that takes ``times`` as long."""
+        return min(times * self.seconds(PROMPT), first_word_s or inf) + times * self.seconds(0, ANSWER)
 
 
 class Speeds:

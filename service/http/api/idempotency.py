@@ -81,8 +81,7 @@ async def run_idempotent(
     (run in a thread) makes the full answer from the stored one. Raises Conflict while the first call is under way.
     """
     call = await _call(services, caller, request, key)
-    await in_writing_thread(_written, services, idempotency.redate, call)
-    before = await in_writing_thread(_written, services, idempotency.begin, call)
+    before = await in_writing_thread(_claim, services, call)
     if before is not None:
         return _response(await in_thread(restored, before), replayed=True)
     renewing = asyncio.create_task(_renew(services, call))
@@ -102,6 +101,11 @@ async def _call(services: Services, caller: Identity, request: Request, key: str
     parts = (request.method.encode(), str(request.url.path).encode(), await request.body())
     fingerprint = hashlib.sha256(b"\0".join(parts)).hexdigest()
     return Call(caller.user.id, key, fingerprint, KEPT_S, ABANDONED_S)
+
+
+def _claim(services: Services, call: Call) -> StoredResponse | None:
+    _written(services, idempotency.redate, call)
+    return _written(services, idempotency.begin, call)
 
 
 def _written(services: Services, change: Callable[[Connection, Call], T], call: Call) -> T:
