@@ -1,4 +1,5 @@
-"""The figures of ``pearl eval corrected``: a judge's rates corrected for its errors, and when it may be trusted."""
+"""The figures of ``pearl eval corrected``: how often a judge gives each label, corrected for its errors; and how
+certain the judge must be to be trusted."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from pearl.stats.bootstrap import Floats
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The error of the judge on labelled items that have at least this certainty."""
+    """A threshold of certainty, with the judge's errors on the labelled items whose certainty reaches the threshold."""
 
     certainty: float  # percent
     labelled: int  # items
@@ -29,10 +30,9 @@ class Threshold:
 
 
 def fixed_sequence(certainty: Floats, wrong: NDArray[np.bool_], risk: float, confidence: float) -> Iterator[Threshold]:
-    """Test thresholds of certainty, highest first; yield each, to the first that fails. NaN stands for no certainty.
-
-    Thresholds that too few items reach for any bound to hold are skipped; that depends on the certainties alone.
-    """
+    """Test thresholds of certainty in descending order, and yield each, up to the first whose error bound is above
+    ``risk``. Thresholds that too few items reach are skipped. ``certainty`` and ``wrong``, (N,), are of the judge's
+    answers on labelled items; NaN means that no certainty was stated."""
     fewest = math.log(1 - confidence) / math.log(1 - risk)
     for level in np.unique(certainty[np.isfinite(certainty)])[::-1]:
         reached = certainty >= level
@@ -47,13 +47,15 @@ def fixed_sequence(certainty: Floats, wrong: NDArray[np.bool_], risk: float, con
 
 
 def trusted_from(steps: list[Threshold], risk: float) -> Threshold | None:
-    """The lowest threshold tested before the first that fails; None if no threshold holds."""
+    """The lowest threshold in ``steps`` (of :func:`fixed_sequence`) that passed its test; None if no threshold
+    passed."""
     held = [step for step in steps if step.bound <= risk]
     return held[-1] if held else None
 
 
 def upper_bound(wrong: int, number: int, confidence: float) -> float:
-    """Clopper and Pearson's one-sided upper confidence bound of the error rate, from ``wrong`` of ``number`` items."""
+    """Clopper and Pearson's one-sided upper confidence bound of an error rate, from ``wrong`` errors in ``number``
+    items."""
     from scipy.stats import beta
 
     return 1.0 if wrong == number else float(beta.ppf(confidence, wrong + 1, number - wrong))
@@ -82,10 +84,8 @@ class CorrectedOptions:
 def corrected_report(
     items: Sequence[JudgedItem], people: PeopleLabels, options: CorrectedOptions = CorrectedOptions()
 ) -> dict[str, Any]:
-    """Each label's rate, estimated in four ways, the judge's confusion, and the least certainty to trust it from.
-
-    Raises InputError for labels that cannot be used.
-    """
+    """Make the result of ``pearl eval corrected``: four estimates of each label's rate, the judge's confusion with
+    people's labels, and the certainty from which the judge may be trusted. Raises InputError for unusable labels."""
     if not 0 < options.risk < 1 or not 0 < options.confidence < 1:
         raise InputError("--risk and --confidence lie between 0 and 1.", param="risk")
     labelled = matched(items, people)
@@ -129,7 +129,8 @@ def corrected_report(
 
 
 def trusted_report(items: LabelledItems, options: CorrectedOptions) -> dict[str, Any]:
-    """The least certainty above which the error stays below the risk, its coverage of answered items, and all tests."""
+    """The lowest certainty from which the judge's error rate stays below the risk, the share of answers that reach this
+    certainty, and every threshold tested. The certainty is None if no threshold passes."""
     among = items.data.labelled
     certainty, wrong = items.certainty[among], items.wrong[among] > 0
     steps = list(fixed_sequence(certainty, wrong, options.risk, options.confidence))
@@ -159,7 +160,7 @@ def trusted_report(items: LabelledItems, options: CorrectedOptions) -> dict[str,
 
 
 def corrected_tables(result: Json) -> Iterator[Table]:
-    """Tables of the rates, of the judge's confusion, and of when it may be trusted; for a report or the part of one."""
+    """Tables of the rates, of the judge's confusion, and of when the judge may be trusted, from the report's result."""
     caption = (
         f"Rates over {result['items']:,} items, {result['labelled']:,} of them labelled by people"
         f"{missing_words(result['labels_missing'])}; "

@@ -1,1 +1,1 @@
-"""Feedback forensics: pairs of responses with votes, and which traits the votes favour."""
+"""Feedback forensics: read pairs of responses with votes, and measure which traits of a text the votes favour."""

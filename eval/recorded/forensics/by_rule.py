@@ -1,8 +1,7 @@
-"""Annotators that need no language model: traits of a text that are counted by rule, exactly.
+"""Annotators that need no language model: they count a trait of a text, such as dashes, by rule.
 
-A pair's vote is for the text in which the trait has the higher rate, such as dashes in 100 words. The vote is ``both``
-if the rates are equal, ``neither`` if no text has the trait, and not applicable if one has nothing to rate, such as no
-word.
+The vote of a pair is for the text in which the trait has the higher rate, such as dashes per 100 words. The vote is
+``both`` if the rates are equal, ``neither`` if no text has the trait, and not applicable if a text has no words.
 """
 
 from __future__ import annotations
@@ -28,20 +27,21 @@ SHOWN_WORDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Diction:
-    """Words that the texts an annotator chooses use more or less often than the others, each list the surest first."""
+    """The words that an annotator's chosen texts use more often (``more``) and less often (``less``) than the rejected
+    texts. Each list starts with the most certain word."""
 
     more: tuple[WordUse, ...]
     less: tuple[WordUse, ...]
 
 
 def rule_annotator(name: str, does: str, measures: str) -> Annotator:
-    """The annotator of a rule, marked as such in its name and by the field ``by_rule``."""
+    """Make the annotator that votes by the rule called ``name``; the field ``by_rule`` says that it is a rule."""
     fields = {"name": f"{does} (by rule)", "description": measures, "type": TRAIT, BY_RULE: name}
     return Annotator(short_id(f"{BY_RULE} {name}"), fields)
 
 
 def with_rules(data: AnnotatedPairs) -> AnnotatedPairs:
-    """The data set with an annotator for each trait that is counted by rule."""
+    """Return the data set with an added annotator, and its votes, for each trait that is counted by rule."""
     annotators = [rule_annotator(trait.name, trait.more, trait.measures) for trait in PAIR_TRAITS]
     a, b = (Counts.of([pair.texts[side] for pair in data.pairs], PAIR_TRAITS) for side in (0, 1))
     votes = _votes(a.found, a.bases, b.found, b.bases)  # (N, F)
@@ -53,8 +53,8 @@ def with_rules(data: AnnotatedPairs) -> AnnotatedPairs:
 
 
 def _votes(found_a: ArrayLike, base_a: ArrayLike, found_b: ArrayLike, base_b: ArrayLike) -> NDArray[np.str_]:
-    """The words of votes, from the times a trait is found in either text and what its rates are of: whole numbers, so
-    that equal rates are told to be equal."""
+    """Return the votes as words, from how often each text has the trait (``found``) and what the rate is per
+    (``base``), such as words. Both are whole numbers, so that equal rates compare equal."""
     ahead = np.multiply(found_a, base_b) - np.multiply(found_b, base_a)
     rated, has = np.minimum(base_a, base_b) > 0, np.maximum(found_a, found_b) > 0
     votes = (Vote.NOT_APPLICABLE, Vote.NEITHER, Vote.A, Vote.B)
@@ -62,8 +62,8 @@ def _votes(found_a: ArrayLike, base_a: ArrayLike, found_b: ArrayLike, base_b: Ar
 
 
 def diction(pairs: Iterable[Pair], reference: str) -> Diction:
-    """The words that tell the texts chosen by an annotator (its id) from those it rejects: by log-odds with a Dirichlet
-    prior, where these are more than 1.96 standard errors from zero."""
+    """Find the words that distinguish the texts that an annotator (given by its id) chooses from those it rejects:
+    their log-odds ratio with a Dirichlet prior is more than 1.96 standard errors from zero."""
     own, others = [], []
     for pair in pairs:
         if (vote := pair.vote(reference)) and vote.chooses:
@@ -75,11 +75,9 @@ def diction(pairs: Iterable[Pair], reference: str) -> Diction:
 
 
 def with_words_of(data: AnnotatedPairs, reference: Annotator) -> AnnotatedPairs:
-    """The data set with an annotator that chooses the text with more of the words typical of the reference's choices.
-
-    The words used on one half of the pairs are learned from the other half, so no pair votes by its own words. Raises
-    InputError where a half has no such word.
-    """
+    """Return the data set with an added annotator that votes for the text with more of the words typical of the texts
+    that ``reference`` chooses. The words for one half of the pairs are learned from the other half, so that no pair is
+    judged by its own words. Raises InputError if a half of the pairs has no typical word."""
     halves = [[pair for pair in data.pairs if _half(pair) == half] for half in (0, 1)]
     words = [frozenset(use.word for use in diction(halves[1 - half], reference.id).more) for half in (0, 1)]
     if not all(words):
@@ -104,7 +102,7 @@ def _half(pair: Pair) -> int:
 
 
 def words_json(uses: Sequence[WordUse]) -> list[dict[str, float | str]]:
-    """The most distinctive words: counts, rates per 100 words and z-scores."""
+    """The most distinctive words as JSON: their counts, their rates per 100 words and their z-scores."""
     return [
         {
             "word": use.word,

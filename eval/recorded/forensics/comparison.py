@@ -1,7 +1,7 @@
 """The figures of ``pearl forensics compare``: annotators measured against several references side by side.
 
-A column is a reference (a person, a model, or an annotator of a data set) on a file or a part of one. Columns may share
-pairs, and their differences are paired where they do.
+A column is a reference (a person, a model, or an annotator of a data set) on a file or a part of a file. If two columns
+share pairs, their difference is a paired difference.
 
 Dimensions in comments: T different pairs in all, K annotators.
 """
@@ -40,7 +40,7 @@ Against = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnOptions:
-    """Options that choose the columns to compare. ``reference`` is one as in
+    """The options that choose the columns to compare. For ``reference`` see
     :class:`~eval.recorded.forensics.metrics.ForensicsOptions`."""
 
     reference: Annotated[
@@ -53,7 +53,7 @@ class ColumnOptions:
 
 @dataclass(frozen=True, slots=True)
 class VoteColumn:
-    """A column of a comparison: a table of votes on some pairs, and the place of the reference in it."""
+    """A column of a comparison: the votes on some pairs (``table``), and the reference's index among the annotators."""
 
     name: str
     file: str
@@ -71,7 +71,8 @@ class VoteColumn:
 
 
 def compare_files(paths: Sequence[Path], options: ColumnOptions, resampling: Resampling) -> dict[str, Any]:
-    """Compare annotators over the columns of all files. Raises InputError for unreadable files or a column of ties."""
+    """Compare annotators over the columns of all files. Raises InputError for an unreadable file, or a reference
+    without choices."""
     columns, left_out = columns_of_files(paths, options)
     return {**compared(columns, resampling), "left_out": left_out}
 
@@ -79,7 +80,7 @@ def compare_files(paths: Sequence[Path], options: ColumnOptions, resampling: Res
 def columns_of_files(
     paths: Sequence[Path], options: ColumnOptions, least: int = 2
 ) -> tuple[list[VoteColumn], dict[str, int]]:
-    """The columns of the files, and the number of pairs left out, by reason. Raises as :func:`columns_of` does."""
+    """The files' columns, and the number of pairs left out by reason. Raises InputError as :func:`columns_of` does."""
     tables = [(str(path), read_votes(path)) for path in paths]
     left_out = sum((Counter(table.left_out) for _, table in tables), Counter[str]())
     if options.by:
@@ -90,10 +91,9 @@ def columns_of_files(
 
 
 def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, least: int = 2) -> list[VoteColumn]:
-    """The columns that the options ask for, in the order of files, groups and references.
-
-    Raises InputError for fewer than ``least`` or too many columns, and for a column without anything to compare.
-    """
+    """Return the columns that the options ask for, in the order of files, groups and references. ``tables``: file names
+    with votes. Raises InputError for too many columns or fewer than ``least``, and if a reference chooses no
+    response."""
     columns = []
     files = [Path(file) for file, _ in tables]
     titles = [file.name.partition(".")[0] for file in files]
@@ -131,7 +131,7 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, 
 
 
 def compared(columns: Sequence[VoteColumn], resampling: Resampling) -> dict[str, Any]:
-    """The figures of every annotator in every column, and the differences of its strength between columns."""
+    """Measure every annotator in every column, and the difference in its strength between every two columns."""
     references = {column.table.annotators[column.reference].id for column in columns}
     annotators = {
         annotator.id: annotator
@@ -172,7 +172,7 @@ def compared(columns: Sequence[VoteColumn], resampling: Resampling) -> dict[str,
 
 
 def _groups(file: str, table: VoteTable, by: str | None) -> list[tuple[str | None, VoteTable]]:
-    """The parts of a table by a field of the metadata, the largest first."""
+    """Split a table by a field of its metadata (``by``), and return the largest part first."""
     if by is None:
         return [(None, table)]
     values = _group_names(table, by)
@@ -185,20 +185,20 @@ def _groups(file: str, table: VoteTable, by: str | None) -> list[tuple[str | Non
 
 
 def _group_names(table: VoteTable, by: str) -> NDArray[np.str_]:
-    """(N,) the group of each pair, empty without one."""
+    """The group of each pair, (N,); empty for a pair without a group."""
     return np.array(["" if metadata.get(by) is None else str(metadata[by]) for metadata in table.metadata])
 
 
 def _figures(column: VoteColumn, ids: Sequence[str], resampling: Resampling) -> dict[str, dict[str, Any]]:
-    """The row of each annotator in a column, by id; its p-value is corrected again later, over all columns."""
+    """The figures of each annotator in a column, by the annotator's id."""
     places = column.table.places
     rows = metrics.annotator_rows(column.table, [places[id] for id in ids if id in places], column.votes, resampling)
     return {row["id"]: {name: value for name, value in row.items() if name not in ("name", "type")} for row in rows}
 
 
 def _differences(columns: Sequence[VoteColumn], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The difference of every two columns in the strength of each annotator, the larger first, p-values corrected over
-    all of them. Normal, after an agreeing and a disagreeing vote is added to each column, as Agresti and Caffo do."""
+    """For each annotator, the difference in strength between every two columns, the larger strength first. P-values are
+    normal and corrected over all differences. Each column first gets two more votes, as Agresti and Caffo propose."""
     from scipy.stats import norm
 
     ids = dict.fromkeys(id for column in columns for id in column.table.ids)
@@ -233,8 +233,8 @@ def _differences(columns: Sequence[VoteColumn], rows: Sequence[dict[str, Any]]) 
 
 
 def _signed(column: VoteColumn, ids: Sequence[str], everywhere: dict[str, int]) -> tuple[NDArray[np.int8], Mask]:
-    """1 where an annotator agrees with the reference, -1 where it disagrees, 0 elsewhere (T, K); and the pairs that
-    count in the column (T,)."""
+    """1 where an annotator agrees with the column's reference, -1 where it disagrees, else 0: (T, K). Also a mask of
+    the pairs on which the reference chooses, (T,)."""
     table, places = column.table, column.table.places
     where = np.array([everywhere[id] for id in table.ids])
     signed = np.zeros((len(everywhere), len(ids)), np.int8)
@@ -249,6 +249,6 @@ def _signed(column: VoteColumn, ids: Sequence[str], everywhere: dict[str, int]) 
 
 
 def _variance(signed: NDArray[np.int8], centre: Floats) -> Floats:
-    """The variance of a strength, with the two votes that are added."""
+    """The variance of a strength, after an agreeing and a disagreeing vote are added."""
     squares = ((signed - centre) ** 2).sum(axis=0) + (1 - centre) ** 2 + (1 + centre) ** 2
     return np.asarray(squares / (len(signed) + 2) ** 2)

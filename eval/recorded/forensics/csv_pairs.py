@@ -1,7 +1,6 @@
-"""The CSV of Inverse Constitutional AI: ``text_a``, ``text_b``, ``preferred_text``, and optionally ``prompt`` (or
-``input``), ``model_a``, ``model_b``. Another column in which somebody chose ``text_a`` or ``text_b`` is an annotator;
-the rest is metadata.
-"""
+"""Reading the CSV files of Inverse Constitutional AI. The columns are ``text_a``, ``text_b``, ``preferred_text``, and
+optionally ``prompt`` (or ``input``), ``model_a`` and ``model_b``. Any other column with the value ``text_a`` or
+``text_b`` in some row is an annotator's; the remaining columns are metadata."""
 
 from __future__ import annotations
 
@@ -29,10 +28,8 @@ CHOICES = ("text_a", "text_b")
 
 
 def csv_members(path: Path) -> Iterator[tuple[int, str, Any]]:
-    """Yield each part of the data set that a CSV holds, as its line, name and value.
-
-    Raises InputError that names the file, the line and the column.
-    """
+    """Yield each part of the data set in a CSV, as line, name and value: its metadata, its annotators, then its pairs.
+    Raises InputError that names the file, the line and the column."""
     rows = list(csv_rows(path, NEEDED, every=True))  # what a column is can be told only when all of it was seen
     others = [name for name in (rows[0][1] if rows else ()) if name not in STANDARD]
     voting = [name for name in others if any(row[name].strip() in CHOICES for _, row in rows)]
@@ -62,7 +59,7 @@ def column_annotator(column: str) -> Annotator:
 
 
 def _fields(row: Mapping[str, str], annotators: Mapping[str, Annotator], rest: Sequence[str]) -> dict[str, Any]:
-    """The object of a row, without an id: ``annotators`` by their columns, ``rest`` the columns of metadata."""
+    """Convert a row to a pair's object without an id. ``annotators``: by column; ``rest``: the columns of metadata."""
     responses = {
         f"response_{side}": {"text": row[f"text_{side}"]}
         | ({"model": row[f"model_{side}"]} if row.get(f"model_{side}") else {})
@@ -78,5 +75,6 @@ def _fields(row: Mapping[str, str], annotators: Mapping[str, Annotator], rest: S
 
 
 def _identity(fields: Mapping[str, Any], with_prompt: bool) -> str:
-    """The id that the public tool gives a row: it counts the prompt in if the column is called ``input``."""
+    """The id that the public tool gives a row. It includes the prompt only if the prompt's column is called
+    ``input``."""
     return pair_id(fields["response_a"], fields["response_b"], fields.get("prompt") if with_prompt else None)

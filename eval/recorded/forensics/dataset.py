@@ -1,4 +1,4 @@
-"""The figures of annotated pairs in Python, by the names of the public package (papers/feedback-forensics.txt, A.5)."""
+"""Figures of annotated pairs in Python, under the names of the public package (papers/feedback-forensics.txt, A.5)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ DEFAULT = "default_annotator"  # in the metadata of a file
 
 @dataclass(slots=True)
 class DatasetHandler:
-    """Files of annotated pairs by name. ``reference``: name or id of the annotator with which all others are compared;
-    if None, each file's default annotator."""
+    """Files of annotated pairs, each with a name. ``reference`` is the name or id of the annotator with which all other
+    annotators are compared; None means the default annotator of each file."""
 
     reference: str | None = None
     figures: dict[str, dict[str, Any]] = field(default_factory=dict)  # as ``pearl forensics metrics`` writes them
 
     def add_data_from_path(self, path: str | Path, name: str | None = None) -> None:
-        """Compute the figures of a file, under its own name unless another is given. Raises InputError for an unusable
-        file, or one without a default annotator where no reference is named."""
+        """Read a file and compute its figures; ``name`` defaults to the file's name. Raises InputError for a file that
+        cannot be used, and for a file without a default annotator if no reference is set."""
         path = Path(path)
         metadata = dict(stream_pairs(path)).get(METADATA, {}) if self.reference is None else {}
         reference = self.reference or metadata.get(DEFAULT)
@@ -34,11 +34,11 @@ class DatasetHandler:
         self.figures[name or path.name] = metrics_of_file(path, ForensicsOptions(str(reference)))
 
     def get_overall_metrics(self) -> dict[str, dict[str, Any]]:
-        """By file: the number of pairs, and how the reference's choices depend on position and length."""
+        """For each file: the number of pairs, and how often the reference chooses text a and the longer text."""
         return {name: {"n": each["n"], **each["overall"]} for name, each in self.figures.items()}
 
     def get_annotator_metrics(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """By file and annotator: agreement with the reference, kappa, strength and other figures, with intervals."""
+        """For each file and annotator: agreement with the reference, kappa, strength and more, with intervals."""
         return {name: _by_name(each["annotators"]) for name, each in self.figures.items()}
 
 

@@ -1,4 +1,4 @@
-"""Pairs for the example viewer of a report: some of every kind, with their texts."""
+"""Choosing pairs, with their texts, for the example viewer of a report."""
 
 from __future__ import annotations
 
@@ -25,17 +25,15 @@ TOPIC = 60  # characters of a field of the metadata that can be filtered by
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Pairs as the page shows them, and the number of pairs in all."""
+    """The example pairs, as the page's viewer takes them (``shown``), and the number of all pairs (``pairs``)."""
 
     shown: tuple[dict[str, Any], ...]
     pairs: int
 
 
 def examples_of(columns: Sequence[VoteColumn], annotators: Sequence[str], number: int) -> Examples:
-    """At most ``number`` pairs, those where annotators (ids) agree, disagree or do not choose in each column first.
-
-    Raises InputError when a file cannot be read again.
-    """
+    """Choose at most ``number`` example pairs, for every annotator (id) and column first some on which the annotator
+    agrees with the reference, disagrees, or does not choose. Raises InputError when a file cannot be read again."""
     chosen: list[tuple[str, str]] = []  # file and id
     for file in dict.fromkeys(column.file for column in columns):
         chosen += ((file, id) for id in _ids([column for column in columns if column.file == file], annotators, number))
@@ -58,7 +56,8 @@ def examples_of(columns: Sequence[VoteColumn], annotators: Sequence[str], number
 
 
 def _ids(columns: Sequence[VoteColumn], annotators: Sequence[str], number: int) -> Iterable[str]:
-    """The ids of pairs of a file: those of every kind first, then any, evenly spread."""
+    """The ids of a file's pairs: first some of every kind of agreement for every annotator, then others, evenly
+    spread."""
     ids: dict[str, None] = {}
     for column in columns:
         table, places = column.table, column.table.places
@@ -83,9 +82,9 @@ def _spread(values: Sequence[T], number: int) -> list[T]:
 def _shown(
     pair: Pair, columns: Sequence[VoteColumn], rows: Sequence[Codes | None], annotators: Sequence[str]
 ) -> dict[str, Any]:
-    """A pair with the vote of each column's reference as a character, a blank where the pair is not in the column, and
-    the votes of the annotators (ids) by the first column that has it. ``rows`` are all votes on the pair, None where it
-    is not in the column."""
+    """Convert a pair for the page's viewer. Votes are one character each: those of the columns' references (blank if
+    the pair is not in the column), and those of the annotators (ids). ``rows``: for each column, all votes on the pair,
+    or None if the pair is not in the column."""
     references = (NO_VOTE if row is None else row[column.reference] for column, row in zip(columns, rows, strict=True))
     first, votes = next((column, row) for column, row in zip(columns, rows, strict=True) if row is not None)
     places = first.table.places

@@ -1,6 +1,6 @@
-"""The page of ``pearl forensics report``: one HTML file with tables, a heatmap and the pairs behind the numbers.
+"""The page of ``pearl forensics report``: one HTML file with tables, a heatmap and example pairs.
 
-Texts and names go into the page as text: escaped in tables, and as JSON whose angle brackets are escapes in the viewer.
+Texts and names are escaped, in the tables and in the viewer's JSON.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ OTHERS = ("relevance", "agreement", "kappa", "kappa_randomized")
 def reported(
     paths: Sequence[Path], options: ColumnOptions, resampling: Resampling, head: Head, examples: int
 ) -> tuple[dict[str, Any], str]:
-    """The figures and the HTML page. Raises InputError where a file cannot be read, or a column has no choices."""
+    """Make the figures and the HTML page. Raises InputError for an unreadable file, or a reference that chooses no
+    response."""
     columns, without = columns_of_files(paths, options, least=1)
     figures = {**head.to_json(), **compared(columns, resampling), "left_out": without}
     first = columns[0]
@@ -46,7 +47,7 @@ def reported(
 
 
 def forensics_page(result: Json, examples: Examples) -> str:
-    """The HTML page of a comparison of one column or more, with the example pairs of its viewer."""
+    """Make the HTML page that shows a comparison's result, with example pairs in a viewer."""
     sections = (
         _head(result),
         *_strengths(result),
@@ -76,7 +77,7 @@ def _head(result: Json) -> str:
 
 
 def _strengths(result: Json) -> Iterator[str]:
-    """Every annotator in every column."""
+    """A table of every annotator's strength in every column."""
     several = len(result["columns"]) > 1
     names = titles(result["annotators"])
     rows = list(enumerate(result["annotators"]))
@@ -101,7 +102,7 @@ def _extremes(result: Json, top: int) -> Iterator[str]:
 
 
 def _others(result: Json) -> Iterator[str]:
-    """The other figures, a table for each."""
+    """A table for each of the other figures, such as kappa."""
     for measure in MEASURES:
         if measure.name in OTHERS:
             table = _wide(side_by_side(result, measure.name))
@@ -109,7 +110,7 @@ def _others(result: Json) -> Iterator[str]:
 
 
 def _heatmap(result: Json) -> Iterator[str]:
-    """Kappa of every two of the strongest and weakest traits; overlap below it."""
+    """A table of the strongest and weakest traits against each other: kappa, and the overlap below it."""
     if not result["trait_pairs"]:
         return
     names = titles(result["annotators"])
@@ -165,8 +166,8 @@ def _text(text: str) -> str:
 
 
 def _cell(cell: Json | None, annotator: int, column: int) -> str:
-    """The strength with its interval, grey where it is not significant, as a button that leads to its pairs: those of
-    an annotator and a column, by their places."""
+    """A table cell with a strength and its interval, grey if not significant. The cell is a button that shows the pairs
+    of the annotator and the column, given by their indices."""
     if cell is None or cell["strength"] is None:
         return f"<td>{NOTHING}</td>"
     value = cell["strength"]["value"]
@@ -200,7 +201,7 @@ def _colour(value: float) -> str:
 
 
 def _table(header: Sequence[str], body: Sequence[Sequence[str]], kind: str = "") -> str:
-    """A table from the texts of its header and the elements of its cells."""
+    """An HTML table from plain texts for its header and HTML elements for its cells."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
     rows = "\n".join(f"<tr>{''.join(cells)}</tr>" for cells in body)
     named = f' class="{kind}"' if kind else ""
@@ -208,7 +209,7 @@ def _table(header: Sequence[str], body: Sequence[Sequence[str]], kind: str = "")
 
 
 def _data(result: Json, examples: Examples) -> str:
-    """The viewer's pairs as JSON in which no text can end the element that holds it."""
+    """The viewer's data as JSON that is safe inside a script element."""
     some = "All" if len(examples.shown) == examples.pairs else f"{len(examples.shown):,} of"
     return harmless_json(
         {

@@ -1,5 +1,5 @@
-"""Annotators that always choose the text of one model, from the models that the pairs name
-(papers/feedback-forensics.txt, appendix C): the traits that agree with such an annotator are those of the model."""
+"""Annotators that always choose the texts of one model. Traits that agree with such an annotator are typical of the
+model (papers/feedback-forensics.txt, appendix C)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ def models_of(pairs: Iterable[Models]) -> list[str]:
 
 
 def with_models(data: AnnotatedPairs, targets: Sequence[str] = (), references: Sequence[str] = ()) -> AnnotatedPairs:
-    """The data set with an annotator for each target model, or for every model if none is named. It votes on pairs
-    whose other text is by one of ``references``, or by any model if none is named.
-
-    Raises InputError for pairs without models, and for a model that no pair names.
-    """
+    """Return the data set with an added annotator for each of the models ``targets``, by default for every model. It
+    chooses the model's text where the other text is by one of ``references``, by default by any model. Raises
+    InputError for pairs without models, and for a model that no pair names."""
     known = models_of(pair.models for pair in data.pairs)
     if not known:
         raise InputError("--target-model: no pair names a model.", param="target_model", code="no_models")
@@ -39,7 +37,7 @@ def with_models(data: AnnotatedPairs, targets: Sequence[str] = (), references: S
 
 
 def identity_annotator(model: str, references: Sequence[str] = ()) -> Annotator:
-    """The annotator that always chooses a model's texts."""
+    """Make the annotator that always chooses the texts of ``model``."""
     others = ", ".join(name for name in references if name != model)
     against = f"the reference models ({others})" if others else "any other model"
     fields = {"name": model, "description": f"Always prefer {model} over {against}", "type": MODEL_IDENTITY}
@@ -47,8 +45,8 @@ def identity_annotator(model: str, references: Sequence[str] = ()) -> Annotator:
 
 
 def identity_vote(models: Models, model: str, references: Sequence[str] = ()) -> Vote:
-    """The vote for the text by ``model`` in a pair by ``models``; both or neither if both or neither text is by it. Not
-    applicable if a model is unknown, or the other model is no reference."""
+    """The vote for the text by ``model`` in a pair of texts by ``models``. ``both`` or ``neither`` if both texts, or
+    neither, are by ``model``; not applicable if a model is unknown, or the other model is not in ``references``."""
     if not all(models):
         return Vote.NOT_APPLICABLE
     a, b = (name == model for name in models)

@@ -1,7 +1,8 @@
-"""Measures of an annotator's agreement with a reference, from five counts, with intervals and tests.
+"""Measures of an annotator's agreement with a reference, with intervals and tests.
 
-Only pairs on which the reference chooses a response count. The five counts: both choose a, both choose b, the annotator
-chooses a and the reference b, the reverse, and the annotator chooses neither.
+All measures are functions of five counts over the pairs on which the reference chooses a response. The five counts:
+both choose a, both choose b, the annotator chooses a and the reference b, the annotator chooses b and the reference a,
+and the annotator chooses neither.
 
 Dimensions in comments: K annotators, R resamples.
 """
@@ -27,7 +28,8 @@ AA, BB, AB, BA, NONE = range(5)
 
 @dataclass(frozen=True, slots=True)
 class PairMeasure:
-    """A measure ``of`` the five counts (..., 5); ``how`` it is computed, and its ``source``."""
+    """A measure of agreement, which ``of`` computes from the five counts, (..., 5). ``how``: its formula; ``source``:
+    its paper."""
 
     name: str
     title: str
@@ -50,23 +52,23 @@ def relevance(counts: Floats) -> Floats:
 
 
 def agreement(counts: Floats) -> Floats:
-    """The share of agreeing votes among pairs on which both choose; NaN if there are none."""
+    """The share of agreeing votes among the pairs on which both choose a response; NaN if there are no such pairs."""
     return ratio(agreed(counts), agreed(counts) + disagreed(counts))
 
 
 def agreement_of_all(counts: Floats) -> Floats:
-    """The share of pairs with agreeing votes among all on which the reference chooses."""
+    """The share of pairs with agreeing votes, among all pairs on which the reference chooses a response."""
     return ratio(agreed(counts), counts.sum(axis=-1))
 
 
 def accuracy(counts: Floats) -> Floats:
-    """The agreement where both choose; 0.5 if they never both do."""
+    """The same as :func:`agreement`, but 0.5 if there is no pair on which both choose a response."""
     share = agreement(counts)
     return np.where(np.isnan(share), 0.5, share)
 
 
 def kappa(counts: Floats) -> Floats:
-    """Cohen's kappa over pairs on which both choose; 0 if there are none, NaN where chance alone would agree."""
+    """Cohen's kappa over the pairs on which both choose; 0 without such pairs, NaN if the expected agreement is 1."""
     both = agreed(counts) + disagreed(counts)
     annotator_a, reference_a = counts[..., AA] + counts[..., AB], counts[..., AA] + counts[..., BA]
     chance = ratio(annotator_a * reference_a + (both - annotator_a) * (both - reference_a), both**2)
@@ -75,12 +77,12 @@ def kappa(counts: Floats) -> Floats:
 
 
 def kappa_randomized(counts: Floats) -> Floats:
-    """Cohen's kappa with chance agreement of one half, as the annotator sees the texts in random order."""
+    """Cohen's kappa with an expected agreement of one half, because the annotator sees the texts in random order."""
     return 2 * accuracy(counts) - 1
 
 
 def strength(counts: Floats) -> Floats:
-    """Agreeing minus disagreeing votes as a share of all pairs: randomized kappa times relevance."""
+    """Agreeing minus disagreeing votes, divided by the number of pairs. Equals randomized kappa times relevance."""
     return ratio(agreed(counts) - disagreed(counts), counts.sum(axis=-1))
 
 
@@ -98,8 +100,8 @@ MEASURES = (
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """``prior`` votes of each kind (agreeing, disagreeing, none) are added before resampling, so that unanimous votes
-    have an interval, too: by default 1, as in the public package; the paper adds none."""
+    """Options of the bootstrap. ``prior`` votes of each kind (agreeing, disagreeing, none) are added before resampling,
+    so that unanimous votes have an interval, too. The default of 1 is the public package's; the paper adds none."""
 
     prior: Annotated[
         float, Option(min=0.0, max=1000.0, help="Number of votes of each kind to add before resampling.")
@@ -107,7 +109,8 @@ class Resampling:
 
 
 def five_counts(codes: Codes, reference: Codes) -> Floats:
-    """The five counts of each annotator's votes (N, K) against the reference's (N,): (K, 5)."""
+    """The five counts of each annotator, (K, 5), from the votes of the annotators, (N, K), and of the reference,
+    (N,)."""
     chosen = chooses(reference)
     a, b = (codes == A)[chosen], (codes == B)[chosen]
     for_a = (reference == A)[chosen][:, None]
@@ -116,8 +119,8 @@ def five_counts(codes: Codes, reference: Codes) -> Floats:
 
 
 def intervals(counts: Floats, resampling: Resampling) -> dict[str, list[Interval | None]]:
-    """Every measure of each annotator's counts (K, 5), with its bootstrap interval over pairs; None where it is
-    undefined. The prior votes are added before resampling."""
+    """Compute every measure, with its bootstrap interval over pairs, for each annotator. ``counts``: (K, 5), without
+    the prior votes. A list has None where the measure is undefined."""
     generator = np.random.default_rng(0)
     prior = np.array([0.5, 0.5, 0.5, 0.5, 1.0]) * resampling.prior  # of an agreeing, a disagreeing, another vote
     by_measure: dict[str, list[Interval | None]] = {measure.name: [] for measure in MEASURES}
@@ -136,7 +139,7 @@ def intervals(counts: Floats, resampling: Resampling) -> dict[str, list[Interval
 
 
 def closed_form(counts: Floats) -> list[Interval]:
-    """The strength s with its normal interval, s +- 1.96 sqrt((relevance - s^2) / n), to check the bootstrap's."""
+    """Each annotator's strength s with the interval s +- 1.96 sqrt((relevance - s^2) / n), to check the bootstrap."""
     values = strength(counts)
     errors = np.sqrt(np.maximum(relevance(counts) - values**2, 0) / counts.sum(axis=-1))
     return [normal_interval(value, error) for value, error in zip(values, errors, strict=True)]
@@ -149,7 +152,8 @@ def normal_interval(value: float, error: float) -> Interval:
 
 
 def p_values(counts: Floats) -> Floats:
-    """One-tailed binomial tests: of as many agreeing votes or more, or as few or fewer if most disagree: (K,)."""
+    """One-tailed binomial p-values, (K,), for many agreeing votes or, if most votes disagree, for few agreeing
+    votes."""
     from scipy.stats import binom
 
     agreeing, both = agreed(counts), agreed(counts) + disagreed(counts)

@@ -1,7 +1,7 @@
 """Merging data sets of annotated pairs.
 
-The order is stable: the pairs of the first data set in their order, then the new ones of the second, and so on;
-annotators and metadata likewise. A pair that occurs in several data sets gets the votes of all of them.
+The order is stable: the pairs of the first data set, then the new pairs of the second, and so on. Annotators and
+metadata have the same order. A pair that occurs in several data sets gets the votes of all of them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ NAMES = ("dataset_name", "description")
 
 
 def merged(datasets: Sequence[tuple[str, AnnotatedPairs]]) -> AnnotatedPairs:
-    """Merge data sets, each given with the name of its file, into one.
-
-    Raises InputError that names the ids where two pairs or annotators of one id differ, or an annotator voted twice.
-    """
+    """Merge data sets into one; each is given with its file's name. Raises InputError if two different pairs or
+    annotators have one id, or if an annotator has two different votes on a pair."""
     if len({str(data.metadata.get("version", "1.0"))[0] for _, data in datasets}) > 1:
         datasets = [(name, _respelled(data)) for name, data in datasets]
     (first, whole), *others = datasets
@@ -33,8 +31,8 @@ def merged(datasets: Sequence[tuple[str, AnnotatedPairs]]) -> AnnotatedPairs:
 
 
 def apart(name: str, data: AnnotatedPairs, taken: Mapping[str, Annotator]) -> AnnotatedPairs:
-    """The data set with a new id for each annotator whose id is taken, and the file's name after the annotator's name,
-    so that two people of one name stay two."""
+    """Return the data set with new ids for the annotators whose ids are in ``taken``, so that two people of one name
+    stay two. The file's ``name`` is appended to such an annotator's name."""
     new = {
         id: Annotator(short_id(f"{name} {id}"), {**annotator.fields, "name": f"{annotator.name} ({name})"})
         for id, annotator in data.annotators.items()
@@ -49,7 +47,7 @@ def apart(name: str, data: AnnotatedPairs, taken: Mapping[str, Annotator]) -> An
 
 
 def _respelled(data: AnnotatedPairs) -> AnnotatedPairs:
-    """The data set with votes spelled as in version 2, where version 1 has text_a and text_b."""
+    """Return the data set with its votes in the words of version 2; version 1 has text_a and text_b."""
     pairs = []
     for pair in data.pairs:
         chosen = [(id, vote, vote_of(vote)) for id, vote in pair.annotations.items()]
@@ -73,7 +71,7 @@ def _two(where: str, first: AnnotatedPairs, second: AnnotatedPairs) -> Annotated
 
 
 def _without_repeats(name: str, data: AnnotatedPairs) -> AnnotatedPairs:
-    """The data set with one pair per id, which has the votes of all its copies."""
+    """Return the data set with one pair per id, which has the votes of all pairs with this id."""
     pairs: dict[str, Pair] = {}
     for pair in data.pairs:
         _add(name, pairs, [pair])
@@ -81,7 +79,7 @@ def _without_repeats(name: str, data: AnnotatedPairs) -> AnnotatedPairs:
 
 
 def _add(where: str, pairs: dict[str, Pair], more: Sequence[Pair]) -> None:
-    """Put more pairs of different ids to those there are, by id, each united with its copy."""
+    """Add the pairs ``more`` to ``pairs`` (by id); a pair whose id is already there is merged with its copy."""
     shared = [(pairs[pair.id], pair) for pair in more if pair.id in pairs]
     _refuse(where, "pairs that differ in text, prompt or model have the id", (a.id for a, b in shared if _differ(a, b)))
     _refuse(where, "an annotator votes differently on", (_conflict(a, b) for a, b in shared))
@@ -90,13 +88,14 @@ def _add(where: str, pairs: dict[str, Pair], more: Sequence[Pair]) -> None:
 
 
 def _differ(first: Pair, second: Pair) -> bool:
-    """True when both have a prompt, a text or a model, and not the same: annotations are published without texts."""
+    """True if two pairs with one id have different prompts, texts or models. A missing value is no difference:
+    annotations are also published without texts."""
     contents = ((pair.prompt, *pair.texts, *pair.models) for pair in (first, second))
     return any(one and other and one != other for one, other in zip(*contents, strict=True))
 
 
 def _united(first: Pair, second: Pair) -> Pair:
-    """The first pair with what the second has more: texts, models, votes, metadata, unknown fields."""
+    """Merge two copies of a pair: the first, with texts, models, votes and other fields that only the second has."""
     parts = {
         name: {**(second.fields[name] or {}), **(first.fields[name] or {})}
         for name in ("annotations", "metadata")
@@ -107,18 +106,18 @@ def _united(first: Pair, second: Pair) -> Pair:
 
 
 def _filled(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """The first object with those fields of the second that it lacks, or has nothing in."""
+    """The first object, with the second's values for the fields that are missing or empty in the first."""
     return {**first, **{name: value for name, value in second.items() if first.get(name) in (None, "")}}
 
 
 def _conflict(first: Pair, second: Pair) -> str:
-    """The pair and the annotators that voted differently on it; empty if none did."""
+    """The pair's id and the annotators who voted differently on its two copies; empty if there are none."""
     differing = [id for id in second.annotations if id in first.annotations and first.vote(id) != second.vote(id)]
     return f"{first.id} ({', '.join(differing)})" if differing else ""
 
 
 def _refuse(where: str, what: str, ids: Iterable[str]) -> None:
-    """Raises InputError that names the ids, if there are any but empty ones."""
+    """Raises InputError that names the ids, unless all are empty."""
     colliding = list(dict.fromkeys(filter(None, ids)))
     if colliding:
         more = f" and {len(colliding) - SHOWN:,} more" if len(colliding) > SHOWN else ""
@@ -127,8 +126,8 @@ def _refuse(where: str, what: str, ids: Iterable[str]) -> None:
 
 
 def _metadata(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """The first's metadata, and what the second has more; names joined, lists of keys united, of two versions of the
-    form the later one, which has a place for all that the earlier one has."""
+    """Merge two files' metadata; values of the first win. The names of data sets are joined, lists of metadata keys
+    merged, and the later version is kept, since it has fields for everything in the earlier."""
     metadata = {**second, **first}
     if "version" in first and "version" in second:
         metadata["version"] = max(first["version"], second["version"], key=str)

@@ -1,5 +1,5 @@
-"""The figures of ``pearl forensics metrics``: the agreement of each annotator with a reference, statistics of the
-reference's choices, and the agreement of trait judges with people who judged the same traits."""
+"""The figures of ``pearl forensics metrics``: each annotator's agreement with a reference, statistics of the
+reference's choices, and the agreement of the model's votes on traits with people's votes on the same traits."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ NOT_APPLICABLE = PLACES[Vote.NOT_APPLICABLE]
 
 @dataclass(frozen=True, slots=True)
 class ForensicsOptions:
-    """``reference``: an annotator's name or id, or ``model:NAME`` for a model's responses, compared with those of the
-    models in ``against``, or all others. ``pairwise``: compare every two traits, too."""
+    """Options of the figures. ``reference``: the annotator that all others are compared with, by name or id, or
+    ``model:NAME`` for the annotator that always chooses this model's texts. ``against``: for ``model:NAME``, the models
+    that the other text may be by; all if empty. ``pairwise``: compare every two traits, too."""
 
     reference: str
     against: Sequence[str] = ()
@@ -51,7 +52,7 @@ class ForensicsOptions:
 
 
 def metrics_of_file(path: Path, options: ForensicsOptions) -> dict[str, Any]:
-    """Measure annotators against the reference in a file. Raises InputError that names the file if that is
+    """Measure a file's annotators against the reference. Raises InputError that names the file if that is
     impossible."""
     try:
         return forensics_figures(read_votes(path), options)
@@ -62,7 +63,8 @@ def metrics_of_file(path: Path, options: ForensicsOptions) -> dict[str, Any]:
 
 
 def forensics_figures(table: VoteTable, options: ForensicsOptions) -> dict[str, Any]:
-    """Measure annotators against the reference in a table of votes. Raises InputError if it chooses no response."""
+    """Measure annotators against the reference in a table of votes. Raises InputError if the reference never
+    chooses."""
     table, place = with_reference(table, options.reference, options.against)
     reference = table.codes[:, place]
     chosen = chooses(reference)
@@ -91,7 +93,8 @@ def forensics_figures(table: VoteTable, options: ForensicsOptions) -> dict[str, 
 
 
 def with_reference(table: VoteTable, reference: str, against: Sequence[str] = ()) -> tuple[VoteTable, int]:
-    """The table and the reference's column in it; for ``model:NAME``, with an annotator of that model added."""
+    """The table and the reference's column. For ``model:NAME`` an annotator is added that always chooses the model's
+    texts."""
     if not reference.startswith(MODEL):
         return table, table.place(reference)
     model = reference.removeprefix(MODEL).strip()
@@ -100,7 +103,7 @@ def with_reference(table: VoteTable, reference: str, against: Sequence[str] = ()
 
 
 def rows_of(table: VoteTable, reference: int) -> list[int]:
-    """The columns in the table of all annotators that are compared with the reference."""
+    """The columns of the annotators that are compared with the reference."""
     return [
         place
         for place, annotator in enumerate(table.annotators)
@@ -111,7 +114,8 @@ def rows_of(table: VoteTable, reference: int) -> list[int]:
 def annotator_rows(
     table: VoteTable, rows: Sequence[int], reference: Codes, resampling: Resampling
 ) -> list[dict[str, Any]]:
-    """The figures of each annotator in ``rows`` (places), in that order; p-values are corrected over all of them."""
+    """The figures of the annotators in the columns ``rows``, in that order; p-values are corrected over these
+    annotators."""
     counts = measures.five_counts(table.codes[:, list(rows)], reference)
     measured, closed = measures.intervals(counts, resampling), measures.closed_form(counts)
     p = measures.p_values(counts)
@@ -133,15 +137,15 @@ def annotator_rows(
 
 
 def add_corrected(rows: Sequence[dict[str, Any]]) -> None:
-    """Add to each row its p-value corrected over all rows (Bonferroni, Holm), and its significance."""
+    """Add to each row its p-value corrected over all rows (Bonferroni, Holm), and whether it is significant."""
     for row, p_holm in zip(rows, holm([row["p_value"] for row in rows]), strict=True):
         bonferroni = min(row["p_value"] * len(rows), 1.0)
         row |= {"p_corrected": bonferroni, "p_holm": p_holm, "significant": bonferroni < LEVEL}
 
 
 def trait_pairs(table: VoteTable, resampling: Resampling, places: Sequence[int] | None = None) -> list[dict[str, Any]]:
-    """Cohen's kappa of every two traits (those at ``places``, if given) over the pairs on which both choose, and the
-    overlap: those pairs as a share of the pairs on which at least one does."""
+    """Compare every two traits (``places``: their columns): Cohen's kappa over the pairs on which both traits choose a
+    text, and the number of these pairs divided by the number on which at least one trait chooses (the overlap)."""
     if places is None:
         places = [place for place, annotator in enumerate(table.annotators) if annotator.kind == TRAIT]
     pairs = list(combinations(places, 2))
@@ -179,7 +183,7 @@ def _annotator(table: VoteTable, place: int) -> dict[str, str]:
 
 
 def overall_figures(table: VoteTable, reference: Codes) -> dict[str, Any]:
-    """The shares of choices of text a and of the longer text, and the mean lengths of texts in characters."""
+    """How often the reference chooses text a and the longer text, and the mean lengths of the texts in characters."""
     chosen = chooses(reference)
     for_a, characters = (reference == A)[chosen], table.characters[chosen]
     selected = np.where(for_a, characters[:, 0], characters[:, 1])
@@ -203,8 +207,8 @@ def _mean(values: NDArray[np.int64]) -> dict[str, float]:
 
 
 def people_figures(table: VoteTable) -> list[dict[str, Any]]:
-    """For each trait that people judged: the agreement of the trait judge with the people's common opinion and with
-    each person, and of every two people with each other."""
+    """For each trait on which people voted, too: the agreement of the trait's votes with the people's common opinion
+    and with each person, and the agreement of every two people."""
     names, votes = [annotator.name for annotator in table.annotators], table.codes.T
     rows = []
     for place, annotator in enumerate(table.annotators):
@@ -231,16 +235,16 @@ def people_figures(table: VoteTable) -> list[dict[str, Any]]:
 
 
 def soft_unanimous(votes: Codes) -> Codes:
-    """The common opinion of people's votes (N, P): the text chosen by all who choose one, else not applicable; no vote
-    where nobody voted: (N,)."""
+    """The common opinion of people, (N,), from their votes, (N, P): the text chosen by all who choose one, not
+    applicable if they choose different texts or none, and no vote if nobody voted."""
     a, b = (votes == A).any(axis=1), (votes == B).any(axis=1)
     sides = np.where(a & ~b, A, np.where(b & ~a, B, NOT_APPLICABLE))
     return np.where((votes == NO_VOTE).all(axis=1), NO_VOTE, sides).astype(np.int8)
 
 
 def agreement_of(first: Codes, second: Codes) -> dict[str, Any]:
-    """The agreement of two annotators on whether a trait applies, over pairs that both judged, and on the text, over
-    pairs on which both choose one."""
+    """The agreement of two annotators: on whether the trait applies, over the pairs with votes of both, and on the
+    text, over the pairs on which both choose a text."""
     judged = (first != NO_VOTE) & (second != NO_VOTE)
     relevant, also = chooses(first), chooses(second)
     both = relevant & also
@@ -254,8 +258,8 @@ def agreement_of(first: Codes, second: Codes) -> dict[str, Any]:
 
 
 def _trait(annotator: Annotator) -> str | None:
-    """The trait that a person judged, as the field ``trait`` says or the description, which is ``Human (NAME):
-    DESCRIPTION`` as the public tool writes it; None where the annotator is no person's votes on a trait."""
+    """The trait on which a person voted: the field ``trait``, or the end of a description of the form ``Human (NAME):
+    DESCRIPTION``, which the public tool writes. None if the annotator is no person who voted on a trait."""
     if annotator.fields.get("trait"):
         return str(annotator.fields["trait"])
     by_a_person = BY_A_PERSON.fullmatch(str(annotator.fields.get("description", "")))

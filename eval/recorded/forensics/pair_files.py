@@ -50,11 +50,9 @@ Member = tuple[int, str, Any]  # line, name, value; a pair has the name PAIRS
 
 
 def stream_pairs(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the value of each part of a file: ``metadata``, ``annotators``, ``comparisons`` (one
-    :class:`Pair` after another) and unknown fields. Only the current part is in memory.
-
-    Raises InputError that names the file, the line and the field.
-    """
+    """Yield each part of a file as its name and value: ``metadata``, ``annotators``, ``comparisons`` (one :class:`Pair`
+    at a time) and unknown fields. Only the current part is in memory. Raises InputError that names file, line and
+    field."""
     number = 0
     for line, name, value in _members(path):
         where = f"{path}:{line}"
@@ -69,7 +67,7 @@ def stream_pairs(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def read_pairs(path: Path, most: int = MOST_CHARACTERS) -> AnnotatedPairs:
-    """Read a whole data set. Raises InputError that names file, line and field, also if the texts have more than
+    """Read a whole data set. Raises InputError that names file, line and field, or if all texts together have more than
     ``most`` characters."""
     more: dict[str, Any] = {}
     pairs: list[Pair] = []
@@ -92,8 +90,8 @@ def read_pairs(path: Path, most: int = MOST_CHARACTERS) -> AnnotatedPairs:
 
 
 def write_pairs(path: Path, data: AnnotatedPairs) -> None:
-    """Write a data set in the format of the file's ending; in version 1 if its metadata say so. Raises InputError when
-    it cannot be written."""
+    """Write a data set; the file's ending gives the format. Version 1 is written if the metadata say so. Raises
+    InputError when the file cannot be written."""
     kind = kind_of(path, written=True)
     head = {METADATA: {"version": VERSION, **data.metadata}, **data.more}
     head[ANNOTATORS] = {annotator.id: annotator.fields for annotator in data.annotators.values()}
@@ -105,7 +103,8 @@ def write_pairs(path: Path, data: AnnotatedPairs) -> None:
 
 
 def kind_of(path: Path, *, written: bool = False) -> str:
-    """The format by the file's ending. Raises InputError for another ending, and for a CSV that is to be written."""
+    """The format of a file, by its ending. Raises InputError for an unknown ending, and for a CSV that is to be
+    written."""
     suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
     if not suffixes or suffixes[-1] not in KINDS:
         raise InputError(
@@ -117,7 +116,7 @@ def kind_of(path: Path, *, written: bool = False) -> str:
 
 
 def _checked(name: str, value: Any) -> Any:
-    """The part of a file as records. Raises InputError with ``param`` set to the field."""
+    """Check a part of a file and convert it to records. Raises InputError with ``param`` set to the field."""
     if name == ANNOTATORS:
         return checked_annotators(value)
     if name == PAIRS:
@@ -132,7 +131,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _members(path: Path) -> Iterator[Member]:
-    """The parts of a file; those of a document may be an export of the service."""
+    """Yield the parts of a file of any format; a JSON file may also be an export of the service."""
     kind = kind_of(path)
     path = _local_file(path)
     if kind != ".json":
@@ -145,7 +144,7 @@ def _members(path: Path) -> Iterator[Member]:
 
 
 def _document_members(path: Path) -> Iterator[Member]:
-    """Members of a JSON document; an array of pairs, or of an export's parts, one item after another."""
+    """Yield the members of a JSON document; the items of its long arrays are yielded one at a time."""
     with reading(path) as raw:
         stream = JsonStream(decompressed(raw), "strict", json.JSONDecoder(parse_constant=_refuse_constant))
         try:
@@ -169,8 +168,8 @@ def _refuse_constant(constant: str) -> None:
 
 
 def _local_file(path: Path) -> Path:
-    """The file itself, or the copy of a hub's file in the hub's cache, loaded once. Raises InputError where there is
-    none, or the hub cannot be reached."""
+    """The path itself or, for a file on the hub, its copy in the hub's cache, which is downloaded if necessary. Raises
+    InputError if the file does not exist or the hub cannot be reached."""
     address = _HUB.fullmatch(str(path))
     if address is None:
         return path
@@ -187,7 +186,7 @@ def _local_file(path: Path) -> Path:
 
 
 def _lines(path: Path) -> Iterator[Member]:
-    """Members of JSON Lines: those of the first object, then one pair per line."""
+    """Yield the members of a JSON Lines file: the fields of the first line, then one pair per line."""
     lines = parse_numbered_lines(path, lambda value, number: (number, value))
     for number, head in islice(lines, 1):
         if ANNOTATORS not in head:
@@ -204,7 +203,7 @@ def _version(metadata: Any) -> str:
 
 
 def _second_version(value: dict[str, Any]) -> dict[str, Any]:
-    """A pair of version 1 as one of version 2: the texts and models in an object for each response."""
+    """Convert a pair of version 1 to version 2, which has an object for each response with its text and model."""
     fields: dict[str, Any] = {}
     for name, field in value.items():
         key, _, side = name.rpartition("_")
@@ -216,7 +215,7 @@ def _second_version(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _first_version(pair: Pair) -> dict[str, Any]:
-    """The pair as an object of version 1. Raises InputError where that has no place for a field."""
+    """Convert a pair to an object of version 1. Raises InputError for a field that version 1 does not have."""
     fields: dict[str, Any] = {}
     for name, field in pair.fields.items():
         if name not in ("response_a", "response_b"):
@@ -256,10 +255,9 @@ SENDER = Annotator(
 
 
 def export_members(path: Path, members: Iterator[tuple[int, str, Any]]) -> Iterator[tuple[int, str, Any]]:
-    """Yield each part of the data set made from an export of PEARL, given its ``members``: line, name and value.
-
-    Raises InputError where no draft was changed before it was sent.
-    """
+    """Yield each part of a data set made from an export of PEARL: the pairs are a draft and the text that was sent
+    instead. ``members``: the export's parts as line, name and value. Raises InputError if no draft was changed before
+    it was sent."""
     texts: dict[str, str] = {}
     drafts: dict[str, dict[str, Any]] = {}
     yield 1, "metadata", {"version": "2.0", KEYS: ["draft_id", *KEPT]}

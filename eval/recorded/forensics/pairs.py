@@ -1,7 +1,7 @@
 """Pairs of responses and the votes on them, as AnnotatedPairs files hold them.
 
-A pair keeps the object of its file, so that unknown fields survive; the properties say what is known about it. Objects
-are of version 2 here: :mod:`~eval.recorded.forensics.pair_files` brings version 1 into that form and back.
+A pair keeps its JSON object, so that unknown fields survive. The object is always of version 2:
+:mod:`~eval.recorded.forensics.pair_files` converts version 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEYS = "available_metadata_keys_per_comparison"  # in the metadata of a data set
 
 
 class Vote(StrEnum):
-    """A vote on a pair: ``a`` and ``b`` choose a response; the others say why neither is chosen."""
+    """A vote on a pair. ``a`` and ``b`` choose a response; the other values say why no response is chosen."""
 
     A = "a"
     B = "b"
@@ -55,14 +55,15 @@ SPELLINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Annotator:
-    """A source of votes: a person, a trait, or the identity of a model. ``fields`` as in the file."""
+    """A source of votes: a person, a trait, or the identity of a model. ``fields``: the annotator's object in the
+    file."""
 
     id: str
     fields: Mapping[str, Any]
 
     @property
     def name(self) -> str:
-        """The annotator's name, or else its description, or else its id."""
+        """The annotator's name; its description if it has no name, or its id if it has neither."""
         return str(self.fields.get("name") or self.fields.get("description") or self.id)
 
     @property
@@ -72,7 +73,7 @@ class Annotator:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two responses to a prompt, with votes of annotators; ``fields`` is its object in files of version 2."""
+    """Two responses to a prompt, with the annotators' votes. ``fields``: the pair's object as in files of version 2."""
 
     fields: Mapping[str, Any]
 
@@ -87,7 +88,7 @@ class Pair:
 
     @property
     def texts(self) -> tuple[str, str]:
-        """Both texts, empty where the file has none."""
+        """The texts of response a and response b; an empty text if the file has none."""
         return self.fields["response_a"].get("text") or "", self.fields["response_b"].get("text") or ""
 
     @property
@@ -104,17 +105,17 @@ class Pair:
 
     @property
     def digest(self) -> bytes:
-        """A hash of the prompt and both responses: the same for two copies of a pair."""
+        """A hash of the prompt and both responses; two copies of a pair have the same."""
         content = [self.fields.get(name) for name in ("prompt", "response_a", "response_b")]
         return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).digest()
 
     def vote(self, annotator: str) -> Vote | None:
-        """The vote of an annotator, given by its id; None without a vote."""
+        """The vote of the annotator with this id; None if there is none."""
         annotation = self.annotations.get(annotator)
         return None if annotation is None else vote_of(annotation)
 
     def with_votes(self, votes: Mapping[str, Vote | None]) -> Pair:
-        """The pair with these votes by annotator id in place of earlier ones; None removes the earlier vote."""
+        """The pair with these votes, by annotator id, in place of earlier votes; None removes an earlier vote."""
         made = {**self.annotations, **{annotator: vote and annotation_of(vote) for annotator, vote in votes.items()}}
         kept = {name: vote for name, vote in made.items() if vote is not None or name not in votes}
         return Pair({**self.fields, "annotations": kept})
@@ -122,7 +123,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedPairs:
-    """A data set: ``metadata`` and ``more`` as in the file, annotators by id, pairs in the file's order."""
+    """A data set: annotators by id, pairs in the file's order, ``metadata``, and the file's other fields (``more``)."""
 
     annotators: Mapping[str, Annotator]
     pairs: tuple[Pair, ...]
@@ -130,17 +131,17 @@ class AnnotatedPairs:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def with_annotators(self, added: Mapping[str, Annotator], pairs: tuple[Pair, ...]) -> AnnotatedPairs:
-        """The data set with these annotators added, and with its pairs replaced by ``pairs``."""
+        """Return the data set with these annotators added and its pairs replaced by ``pairs``."""
         return replace(self, annotators={**self.annotators, **added}, pairs=pairs)
 
 
 def short_id(text: str) -> str:
-    """The first eight hexadecimal digits of a text's MD5, as other programs for these files compute it."""
+    """The first eight hexadecimal digits of a text's MD5; other programs for these files use such ids, too."""
     return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:8]
 
 
 def pair_id(response_a: Mapping[str, Any], response_b: Mapping[str, Any], prompt: str | None) -> str:
-    """An id for a pair that has none, computed from its content."""
+    """Compute an id from a pair's content, for a pair that has none."""
     parts = [json.dumps(response, sort_keys=True) for response in (response_a, response_b)]
     return short_id("|".join(parts if prompt is None else [prompt, *parts]))
 
@@ -152,23 +153,23 @@ def coin(*parts: object) -> bool:
 
 
 def trait_annotator(description: str) -> Annotator:
-    """The annotator of a trait; its id is computed from the description."""
+    """Make the annotator of a trait; its id is computed from the description."""
     return Annotator(short_id(description), {"description": description, "type": TRAIT})
 
 
 def default_annotator() -> Annotator:
-    """The annotator of the column ``preferred_text``."""
+    """Make the annotator for the votes in the column ``preferred_text``."""
     fields = {"name": "preferred_text", "description": DEFAULT_DESCRIPTION, "type": "unknown"}
     return Annotator(short_id(DEFAULT_DESCRIPTION), fields)
 
 
 def annotation_of(vote: Vote) -> dict[str, str | None]:
-    """The annotation object that holds a vote in a file."""
+    """Convert a vote to the object that a file has for it."""
     return {"pref": vote.value} if vote.chooses else {"pref": None, "no_pref_reason": vote.value}
 
 
 def vote_of(annotation: Mapping[str, Any]) -> Vote:
-    """The vote in an annotation object. Raises InputError for an unknown word."""
+    """The vote in a file's annotation object. Raises InputError for an unknown word."""
     param, word = "pref", annotation.get("pref")
     if word is None:
         param, word = "no_pref_reason", annotation.get("no_pref_reason") or Vote.NOT_APPLICABLE
@@ -186,9 +187,7 @@ def spelled_vote(word: Any, param: str) -> Vote:
 
 def checked_pair(fields: dict[str, Any]) -> Pair:
     """Check an object of version 2 and return the pair; an object without an id gets one computed from its content.
-
-    Raises InputError with ``param`` set to the field.
-    """
+    Raises InputError with ``param`` set to the field."""
     for name in ("response_a", "response_b"):
         response = fields.get(name)
         if not isinstance(response, dict):
@@ -221,13 +220,14 @@ def checked_annotators(value: Any) -> dict[str, Annotator]:
 
 
 def distinct_names(names: Mapping[str, str]) -> dict[str, str]:
-    """The names by id; a name that several ids have is followed by its id."""
+    """Make names unique: a name that several ids have gets its id appended. ``names``: names by id."""
     times = Counter(names.values())
     return {id: name if times[name] == 1 else f"{name} ({id})" for id, name in names.items()}
 
 
 def named(annotators: Mapping[str, Annotator], name: str, where: str = "") -> Annotator:
-    """The annotator with a name or id. Raises InputError if there is none, or several with the name."""
+    """The annotator with this name or id. Raises InputError (beginning with ``where``) for none, or several with the
+    name."""
     if name in annotators:
         return annotators[name]
     namesakes = [annotator for annotator in annotators.values() if composed(annotator.name) == composed(name)]

@@ -1,4 +1,4 @@
-"""Tables of feedback forensics, made from results; a comparison also as LaTeX."""
+"""Tables of the results of feedback forensics. A comparison can also be written as LaTeX."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ LATEX = {
 
 
 def metrics_tables(result: Json) -> Iterator[Table]:
-    """Tables of the annotators by strength, of people's agreement and of pairs of traits, if the result has them."""
+    """Tables of the annotators by strength and, if the result has them, of people's agreement and of pairs of
+    traits."""
     rows = sorted(result["annotators"], key=lambda row: -row["strength"]["value"])
     names = titles(rows)
     figures = ("relevance", "agreement", "kappa", "kappa_randomized")
@@ -53,7 +54,7 @@ def metrics_tables(result: Json) -> Iterator[Table]:
 
 
 def choices(overall: Json) -> dict[str, Json]:
-    """Values of a reference's choices and of the texts' mean lengths, by the names that tables give them."""
+    """What a reference chooses and how long the texts are, by the row names of a table. ``overall``: as in a result."""
     return {
         "chooses text a": overall["text_a_chosen"],
         "chooses the longer text": overall["longer_chosen"],
@@ -62,7 +63,7 @@ def choices(overall: Json) -> dict[str, Json]:
 
 
 def caption(result: Json) -> str:
-    """A caption: the reference, the number of its pairs, and the meaning of intervals and stars."""
+    """The caption of a table: the reference, the number of its pairs, and the meaning of intervals and stars."""
     return (
         f"Agreement with {result['reference']['name']} over the {result['n']:,} of {result['pairs']:,} pairs on which "
         "it chooses a response; 95% intervals by bootstrap over pairs; * at p < .05, one-tailed binomial, Bonferroni "
@@ -71,19 +72,19 @@ def caption(result: Json) -> str:
 
 
 def left_out(result: Json) -> str:
-    """A sentence that says how many pairs were left out, and why; empty if none was."""
+    """A sentence that says how many pairs were left out, and why; empty if no pair was left out."""
     known = result.get("left_out", {})  # comparisons written before did not say it
     reasons = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in known.items())
     return f" Left out: {reasons}." if reasons else ""
 
 
 def titles(rows: Sequence[Json]) -> dict[str, str]:
-    """Short names of annotators by id; a name that two annotators have is followed by its id."""
+    """Short names of annotators, by id; a name that two annotators have gets its id appended."""
     return distinct_names({row["id"]: short_name(row["name"]) for row in rows})
 
 
 def short_name(name: str) -> str:
-    """The name without the beginning that all traits share, "Select the response that"."""
+    """The name without the words that all traits begin with, "Select the response that"."""
     return name.removeprefix("Select the response that ").strip()
 
 
@@ -96,14 +97,16 @@ def p_cell(p: float) -> str:
 
 
 def comparison_tables(figure: str, top: int, result: Json) -> Iterator[Table]:
-    """The tables of a result: ``figure`` in every column, then the ``top`` and bottom annotators of each."""
+    """The tables of a comparison: ``figure`` in every column, then each column's ``top`` strongest and weakest
+    annotators."""
     yield side_by_side(result, figure)
     if top:
         yield from (extremes(result, place, top) for place in range(len(result["columns"])))
 
 
 def side_by_side(result: Json, figure: str) -> Table:
-    """A table of a figure: a row per annotator, a column per column of the result, by the largest difference."""
+    """A table of one figure, with a row per annotator and a column per column of the result. Annotators whose columns
+    differ most come first."""
     names = titles(result["annotators"])
     cells = tuple(
         (names[row["id"]], *(_cell(cell, figure) for cell in row["columns"]), _difference(row, figure))
@@ -120,28 +123,29 @@ def side_by_side(result: Json, figure: str) -> Table:
 
 
 def by_spread(result: Json, figure: str) -> list[Json]:
-    """The annotators, sorted by the largest difference of a figure between columns."""
+    """The annotators, sorted in descending order by the difference of a figure between its largest and smallest
+    value."""
     return sorted(result["annotators"], key=lambda row: -(spread(row, figure) or 0.0))
 
 
 def ends(rows: list[T], number: int) -> list[T]:
-    """The first ``number`` rows and the last ``number``, or all if there are no more."""
+    """The first ``number`` and the last ``number`` rows; all rows if there are not more."""
     return rows if len(rows) <= 2 * number else [*rows[:number], *rows[-number:]]
 
 
 def is_grey(cell: Json, figure: str) -> bool:
-    """True if the figure is one that is tested and the result is not significant."""
+    """True if ``figure`` has a significance test and the cell's result is not significant."""
     return figure in TESTED and not cell["significant"]
 
 
 def spread(row: Json, figure: str) -> float | None:
-    """The difference between the largest and the smallest value of a row; None for fewer than two values."""
+    """The largest minus the smallest value of a figure in a row; None for fewer than two values."""
     values = [cell[figure]["value"] for cell in row["columns"] if cell and cell[figure]]
     return max(values) - min(values) if len(values) > 1 else None
 
 
 def latex_of(result: Json, figure: str) -> str:
-    """A LaTeX tabular for the package booktabs; values that are not significant are grey, which needs xcolor."""
+    """A LaTeX tabular of a figure, for the packages booktabs and xcolor. Values that are not significant are grey."""
     names = titles(result["annotators"])
     lines = [
         f"\\begin{{tabular}}{{l{'c' * len(result['columns'])}r}}",
@@ -156,7 +160,7 @@ def latex_of(result: Json, figure: str) -> str:
 
 
 def extremes(result: Json, place: int, top: int) -> Table:
-    """A table of the strongest and the weakest annotators of a column."""
+    """A table of the ``top`` strongest and weakest annotators of one column; ``place`` is the column's index."""
     names = titles(result["annotators"])
     rows = [(names[row["id"]], cell) for row in result["annotators"] for cell in (row["columns"][place],) if cell]
     rows.sort(key=lambda row: -row[1]["strength"]["value"])

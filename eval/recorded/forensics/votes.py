@@ -1,4 +1,4 @@
-"""The votes of a data set as one array, from which every figure is computed without the texts.
+"""The votes of a data set as one array; all figures are computed from it without the texts.
 
 Dimensions in comments: N pairs, K annotators.
 """
@@ -33,8 +33,8 @@ REPEATED, WITHOUT_TEXT = "repeated", "without_text"
 
 @dataclass(frozen=True, slots=True)
 class VoteTable:
-    """The votes of a data set: ``codes`` (N, K) of votes, ``characters`` (N, 2) of the texts, ``models`` and
-    ``metadata`` of each pair; ``left_out`` counts the pairs left out, by reason."""
+    """The votes of a data set. ``codes``: the votes, (N, K), as indices into VOTES; ``characters``: the lengths of both
+    texts, (N, 2); ``left_out``: the number of pairs left out, by reason."""
 
     annotators: tuple[Annotator, ...]
     codes: Codes
@@ -50,7 +50,8 @@ class VoteTable:
         return {annotator.id: place for place, annotator in enumerate(self.annotators)}
 
     def place(self, name: str) -> int:
-        """The index of an annotator's column, by name or id. Raises InputError for none, or several of the name."""
+        """The index of an annotator's column, by name or id. Raises InputError for no annotator, or several of the
+        name."""
         annotator = named({annotator.id: annotator for annotator in self.annotators}, name)
         return self.annotators.index(annotator)
 
@@ -67,13 +68,13 @@ class VoteTable:
 
 
 def chooses(codes: Codes) -> Mask:
-    """True where a vote chooses a response, as opposed to both, neither or none."""
+    """True where a vote chooses a response; False for votes such as both or neither, and where there is no vote."""
     return np.asarray((codes == A) | (codes == B))
 
 
 def read_votes(path: Path) -> VoteTable:
-    """Read the votes on the distinct pairs with both texts of a file of any size. Raises InputError that names file,
-    line and field, or an id of two different pairs, and for a file without any text."""
+    """Read the votes of a file of any size; repeated pairs and pairs without both texts are left out. Raises InputError
+    that names file, line and field, and if two different pairs have one id, or no pair has both texts."""
     annotators: Mapping[str, Annotator] = {}
     columns: dict[str, int] = {}  # of every id that votes, in the order in which they come
     digests: dict[str, bytes] = {}  # by the id of the pair
@@ -113,8 +114,8 @@ def read_votes(path: Path) -> VoteTable:
 
 
 def model_identities(table: VoteTable, targets: Sequence[str] = (), references: Sequence[str] = ()) -> VoteTable:
-    """The table with an annotator for each target model, all models by default, which votes as
-    :func:`~eval.recorded.forensics.identity.identity_vote` says. Raises InputError for an unknown model."""
+    """Return the table with an added annotator for each of the models ``targets``, by default for every model. It votes
+    as :func:`~eval.recorded.forensics.identity.identity_vote` says. Raises InputError for an unknown model."""
     known = sorted(models_of(table.models))
     for model in (*targets, *references):
         if model not in known:
@@ -130,7 +131,7 @@ def model_identities(table: VoteTable, targets: Sequence[str] = (), references: 
 
 
 def _codes(pair: Pair, columns: dict[str, int]) -> bytearray:
-    """The codes of a pair's votes at the places of their annotators, which are added to ``columns`` if they are new."""
+    """The codes of a pair's votes, in the order of ``columns``, to which new annotators are added."""
     codes = bytearray([NO_VOTE]) * len(columns)
     for annotator, annotation in pair.annotations.items():
         place = columns.setdefault(annotator, len(columns))
