@@ -1,1 +1,1 @@
-"""Evaluating recorded judgements, votes and ratings of models and people."""
+"""Evaluation of recorded data: judgements, votes and ratings that models and people gave earlier."""

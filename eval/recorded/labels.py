@@ -1,8 +1,8 @@
-"""Judgements, and people's labels of some of the judged items, read from JSON Lines files, optionally gzipped.
+"""Reading a judge's judgements, and people's labels of some of the judged items, from JSON Lines files.
 
-A judgement is a line by any of PEARL's judges, or of a recording: the item is ``item`` (with ``style``, where one text
-is judged by several), else ``id``, else the line; the judge's label is ``outcome``, ``label``, ``answer`` or
-``verdict``. A label is ``{"id", "label", "style"?, "rater"?}``, with ``item`` for ``id`` in files of a rating page.
+Each judgement is a line. Its item is the field ``item`` (with ``style``, if a text is judged for several styles), else
+``id``, else the line number; the judge's label is ``outcome``, ``label``, ``answer`` or ``verdict``. Each of people's
+labels is ``{"id", "label", "style"?, "rater"?}``; a rating page writes ``item`` for ``id``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NO_ID = (None, "")  # 0 is one
 
 @dataclass(frozen=True, slots=True)
 class JudgedItem:
-    """An item with all judgements of it."""
+    """An item with all of the judge's answers about it."""
 
     id: str
     answers: tuple[str, ...]  # labels by the judge, one for each judgement that has one
@@ -56,14 +56,14 @@ class JudgedItem:
 
     @property
     def answer(self) -> str | None:
-        """The label that most judgements give; None for a tie."""
+        """The most frequent of the judge's answers; None for a tie or without answers."""
         most = Counter(self.answers).most_common(2)
         return None if not most or (len(most) == 2 and most[0][1] == most[1][1]) else most[0][0]
 
     @property
     def certainty(self) -> float:
-        """The certainty of the answer in percent: the mean that the judge stated with it, else the share of several
-        judgements that agree with it, else NaN."""
+        """The certainty of :attr:`answer` in percent: the mean certainty that the judge stated with it. If none was
+        stated, the share of several judgements that gave this answer; NaN for a single judgement."""
         if self.answer is None:
             return math.nan
         said = [certainty for answer, certainty in self.certainties if answer == self.answer]
@@ -73,7 +73,7 @@ class JudgedItem:
 
 @dataclass(frozen=True, slots=True)
 class PeopleLabels:
-    """People's labels by item, one label per rater."""
+    """People's labels, by item; a rater gives one label per item."""
 
     file: str
     labels: Mapping[str, Sequence[str]]
@@ -85,14 +85,15 @@ class PeopleLabels:
         return PeopleLabels(self.file, labels, self.missing)
 
     def majorities(self, says: Set[str]) -> dict[str, str]:
-        """The label of most raters, for items with a majority, put in words that the judge ``says``."""
+        """The label that most raters gave an item, in the judge's words ``says``; items without a majority are left
+        out."""
         meant = {item: filter(None, (_meant(label, says) for label in labels)) for item, labels in self.labels.items()}
         majorities = {item: JudgedItem(item, tuple(labels)).answer for item, labels in meant.items()}
         return {item: label for item, label in majorities.items() if label is not None}
 
 
 def _meant(label: str, says: Set[str]) -> str | None:
-    """The judge's word for a level that people chose: present for somewhat, A for a_much; None for cant_tell."""
+    """The judge's word for a label of people: "present" for "somewhat", "A" for "a_much"; None for "cant_tell"."""
     label = LETTERS.get(label, label)
     if label in says or label not in MEANT:
         return label
@@ -101,7 +102,7 @@ def _meant(label: str, says: Set[str]) -> str | None:
 
 
 def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
-    """Read the judgements of all files, by item. Raises InputError that names file, line and field."""
+    """Read the judgements of all files and group them by item. Raises InputError that names file, line and field."""
     lines = []
     for path in paths:
         values = dict(parse_numbered_lines(path, lambda value, number: (number, _style_checked(value))))
@@ -117,7 +118,7 @@ def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
 
 
 def _recorded_answers(path: Path, values: Mapping[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """The answer and the certainty on each line of a recording, as ``pearl eval personalized`` reads them."""
+    """Read the answer and the certainty on each line of a recording, in the same way as ``pearl eval personalized``."""
     judgements = []
     for number, value in values.items():
         with located(f"{path}:{number}"):
@@ -129,7 +130,7 @@ def _recorded_answers(path: Path, values: Mapping[int, dict[str, Any]]) -> dict[
 
 
 def _style_checked(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the line. Raises InputError for a style that is neither a name nor an array of names."""
+    """Return the line unchanged. Raises InputError for a style that is neither a name nor an array of names."""
     style = value.get("style")
     names = style if isinstance(style, list) else [] if style is None else [style]
     if not all(isinstance(name, str) for name in names):
@@ -138,8 +139,8 @@ def _style_checked(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
-    """Group judgements by item. The two orders of one ranking draw are one judgement: a tie if they disagree, none if
-    an order is missing. Raises InputError for several judges or schemes, and for scores."""
+    """Group judgements by item. A ranking asked in both orders of its two texts is one judgement: a tie if the answers
+    differ, none if one is missing. Raises InputError for scores, and for more than one judge or scheme."""
     answers: dict[str, list[str]] = defaultdict(list)  # by item, in the order in which they first come
     ranked: dict[tuple[str, str], dict[str, str | None]] = defaultdict(dict)  # by item and draw, then by order
     certainties: dict[str, list[tuple[str, float]]] = defaultdict(list)
@@ -174,7 +175,7 @@ def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
 
 
 def item_name(item: object, style: str | Sequence[str] | None) -> str:
-    """The name of an item; a text judged by several styles is one item per style."""
+    """The name of an item; it includes the style, because a text judged for several styles is several items."""
     return f"{item} ({styles_key(style)})" if style else str(item)
 
 
@@ -231,7 +232,7 @@ def read_people(path: Path) -> PeopleLabels:
 
 
 def check_number(people: PeopleLabels) -> PeopleLabels:
-    """Return the labels. Raises InputError for those of fewer than ten items."""
+    """Return the labels unchanged. Raises InputError if they are of fewer than ten items."""
     if len(people.labels) < FEWEST_LABELS:
         raise InputError(
             f"{people.file}: has labels of {len(people.labels)} items; fewer than {FEWEST_LABELS} say too little of a "
@@ -243,15 +244,15 @@ def check_number(people: PeopleLabels) -> PeopleLabels:
 
 
 def labels_for(judged: Iterable[str], items: Set[str], path: Path) -> PeopleLabels:
-    """Read the labels of those ``items`` that are ``judged``. Raises InputError as :func:`read_people` does, and for
-    labels of unknown items."""
+    """Read people's labels of the items in ``judged``. Raises InputError for labels of items that are not in ``items``,
+    and as :func:`read_people` does."""
     people = read_people(path)
     check_items(people, items)
     return check_number(people.of(judged))
 
 
 def check_items(people: PeopleLabels, items: Set[str]) -> None:
-    """Raises InputError for labels of unknown items."""
+    """Raises InputError for labels of items that are not in ``items``."""
     unknown = [name for name in people.labels if name not in items]
     if unknown:
         raise InputError(
@@ -263,8 +264,8 @@ def check_items(people: PeopleLabels, items: Set[str]) -> None:
 
 
 def own_labels(items: Sequence[JudgedItem], limit: int | None) -> PeopleLabels:
-    """The labels that the judgements themselves carry as ``ground_truth``, or a random sample of ``limit`` of them.
-    Raises InputError if there are none."""
+    """Use the judgements' own ``ground_truth`` as labels; ``limit``: of a random sample of this many items. Raises
+    InputError if no judgement has a ground truth."""
     right = [(item.id, item.right) for item in items if item.right is not None]
     if not right:
         raise InputError("The judgements carry no ground_truth; give --labels.", param="labels")
@@ -276,7 +277,7 @@ def own_labels(items: Sequence[JudgedItem], limit: int | None) -> PeopleLabels:
 
 @dataclass(frozen=True, slots=True)
 class LabelledItems:
-    """The items with an answer, and people's labels of some of them, compared."""
+    """The items that have a judge's answer, compared with people's labels of some of these items."""
 
     data: LabelledShares
     certainty: Floats  # percent, (N,); NaN for an item without a majority of judgements
@@ -286,8 +287,8 @@ class LabelledItems:
 
 
 def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> LabelledItems:
-    """Match people's labels with the judge's answers. Raises InputError for labels of unknown items, where people gave
-    only one label, and where raters agree on fewer than ten items."""
+    """Compare the judge's answers with people's labels. Raises InputError for labels of unknown items, if people gave
+    only one label, and if fewer than ten items have a majority."""
     check_items(people, {item.id for item in items})
     answered = [item for item in items if item.answers]
     says = {answer for item in answered for answer in item.answers}

@@ -1,5 +1,5 @@
-"""People compared with judges (papers/personalized-judge.txt, section 6 and table 5): what raters say another person
-would choose, by majority, with the mean certainty of the raters in it, and how far raters agree.
+"""People compared with judges at predicting what another person would choose (papers/personalized-judge.txt, section 6
+and table 5): the accuracy of the raters' majority, their certainty, and the raters' agreement.
 
 Ratings are JSON Lines, ``{"item", "rater", "label": "A" | "B" | "tie", "certainty"?, "ground_truth"?}``. Dimensions in
 comments: N items.
@@ -45,9 +45,8 @@ class PersonRating:
 
 
 def read_person_ratings(path: Path, raters: Sequence[str] = ()) -> tuple[PersonRating, ...]:
-    """Read the ratings of a file; ``raters``: everybody who was asked, if known. Raises InputError that names file,
-    line and field of the first bad rating, also of a second rating by one rater, or one by a rater who was not
-    asked."""
+    """Read the ratings of a file. ``raters``: the people who were asked, if known. Raises InputError that names file,
+    line and field: for a bad rating, a second rating of an item by one rater, and a rater who was not asked."""
     lines: dict[tuple[str, str], int] = {}
     allowed = [*map(composed, raters)]
 
@@ -75,8 +74,8 @@ def _label(value: Any, param: str) -> str:
 
 
 def study_report(ratings: Sequence[PersonRating], records: Sequence[Path], threshold: float) -> dict[str, Any]:
-    """Figures of people and judges on the same items, those with a right answer and a majority. Raises InputError if
-    there are none, and where two sources give different right answers."""
+    """Compare people and judges on the items that have a right answer and a majority of people. Raises InputError if
+    there are no such items, or if two sources give different right answers."""
     judges = {str(path): {item.id: item for item in read_judged([path])} for path in records}
     by_item: dict[str, list[PersonRating]] = defaultdict(list)
     missing = sum(rating.label is None for rating in ratings)
@@ -125,8 +124,8 @@ def _majority(name: str, ratings: Sequence[PersonRating]) -> JudgedItem:
 
 
 def drawn_agreement(by_item: Mapping[str, Sequence[PersonRating]]) -> dict[str, Any] | None:
-    """Agreement of two random raters of an item, over DRAWS random samples of items: mean, standard deviation and the
-    middle 95%. None where no item has two ratings."""
+    """How often two random raters of an item agree, in DRAWS random samples of items: the mean, the standard deviation
+    and the middle 95%. None if no item has two ratings."""
     shared = [ratings for ratings in by_item.values() if len(ratings) > 1]
     if not shared:
         return None
@@ -148,8 +147,8 @@ def drawn_agreement(by_item: Mapping[str, Sequence[PersonRating]]) -> dict[str, 
 
 
 def _row(who: str, items: Sequence[JudgedItem], right: Mapping[str, str], threshold: float) -> dict[str, Any]:
-    """Accuracy over all items, over those with at least the threshold's certainty and the others, and at every other
-    threshold. An item without an answer counts as wrong."""
+    """Accuracy over all items, over items with a certainty of at least ``threshold``, over the remaining items, and at
+    other thresholds. An item without an answer counts as wrong."""
     correct = np.array([item.answer == right[item.id] for item in items], float)  # (N,)
     certainty = np.array([item.certainty for item in items], float)  # (N,)
     certain = CertainAnswers(correct, certainty, Bootstrap([item.id for item in items]))
@@ -162,7 +161,7 @@ def _row(who: str, items: Sequence[JudgedItem], right: Mapping[str, str], thresh
 
 
 def study_tables(result: Json) -> Iterator[Table]:
-    """Tables of people and judges: accuracy at the threshold of certainty, then at other thresholds."""
+    """Tables of people and judges: accuracy above and below the threshold of certainty, then at other thresholds."""
     agreement = result["agreement"]
     caption = (
         f"{result['ratings']:,} ratings of {result['items']:,} items by {result['raters']:,} people"

@@ -1,7 +1,8 @@
 """Annotators that need no language model: they count a trait of a text, such as dashes, by rule.
 
 The vote of a pair is for the text in which the trait has the higher rate, such as dashes per 100 words. The vote is
-``both`` if the rates are equal, ``neither`` if no text has the trait, and not applicable if a text has no words.
+``both`` if the rates are equal, ``neither`` if no text has the trait, and not applicable if a rate is undefined, such
+as the rate in a text without words.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Recorded judgements of which of two texts a person prefers (papers/personalized-judge.txt)."""
+"""Recorded judgements of which of two texts a given person prefers (papers/personalized-judge.txt)."""

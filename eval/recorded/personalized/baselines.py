@@ -1,5 +1,5 @@
-"""Baselines for the personalised judge: answers by position, length, frequency or words, and the judge's preference for
-some of these. A baseline that cannot tell two texts apart counts as half right."""
+"""Simple baselines for the personalised judge, such as always A or the longer text, and how strongly the judge itself
+prefers the first or the longer text. A baseline that cannot tell two texts apart is counted as half right."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DESCRIPTIONS = {
 
 
 def _choosers(recording: Recording) -> dict[str, Choose]:
-    """The baselines that the records allow, by name."""
+    """The baselines that can be computed from the recording's fields, by name."""
     choosers: dict[str, Choose] = {"first": lambda record: 1.0, "second": lambda record: -1.0}
     if not any(record.texts for record in recording.judgements):
         return choosers
@@ -56,11 +56,8 @@ def _more(judgement: RecordedJudgement, measure: Callable[[str], int]) -> float:
 
 
 def baselines(read: RecordingVerdicts, bootstrap: Bootstrap) -> list[dict[str, Any]]:
-    """Each baseline's accuracy on the counted records, the judge's paired difference from it, and McNemar's test with
-    Holm's correction.
-
-    The test takes records for independent; the interval of the difference is over personas.
-    """
+    """Compare the judge with each baseline on the counted records: the baseline's accuracy, the judge's paired
+    difference with an interval over personas, and McNemar's p-value with Holm's correction."""
     judgements = [read.recording.judgements[i] for i in read.counted]
     golds = [judgement.gold for judgement in judgements]
     most, _ = Counter(golds).most_common(1)[0]
@@ -91,7 +88,7 @@ def _row(name: str, baseline: Floats, judge: Floats, bootstrap: Bootstrap) -> di
 
 
 def preferences(read: RecordingVerdicts) -> dict[str, Any]:
-    """The shares of the first and of the longer text in the judge's choices and in the right answers, no ties."""
+    """How often the judge chooses the first and the longer text, and how often they are right; ties are left out."""
     chosen = [
         (verdict.answer, judgement.gold, _longer(judgement))
         for verdict, judgement in zip(read.verdicts, read.recording.judgements, strict=True)
@@ -102,6 +99,7 @@ def preferences(read: RecordingVerdicts) -> dict[str, Any]:
 
 
 def _rates(choices: Sequence[tuple[Answer, Answer, Answer]]) -> dict[str, Any]:
-    """Count how often the judge, and the gold, give the third answer of each."""
+    """Choices are (judge's answer, right answer, a third): how often the judge's, and the right one, equal the
+    third."""
     judge, gold = (sum(row[index] is row[2] for row in choices) for index in (0, 1))
     return {"n": len(choices), "judge": wilson_json(judge, len(choices)), "gold": wilson_json(gold, len(choices))}

@@ -39,7 +39,7 @@ _CERTAINTY = re.compile(r"\b(certainty|confidence)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class PromptParts:
-    """The parts of a prompt, split at its headers (None if missing), and the form of reply that it asks for."""
+    """A prompt, split at its headers (a missing part is None), and the form of reply that the prompt asks for."""
 
     persona: str | None
     first: str | None
@@ -53,7 +53,7 @@ class PromptParts:
 
 @dataclass(frozen=True, slots=True)
 class RecordedJudgement:
-    """One record of a recording; fields that it lacks are None."""
+    """One judgement of a recording; a field that the file does not have is None."""
 
     line: int  # from 1
     id: str | None
@@ -71,12 +71,12 @@ class RecordedJudgement:
 
     @property
     def persona(self) -> str | None:
-        """The persona shown to the judge, else the recorded one."""
+        """The persona shown in the prompt or, if there is none, the recorded persona."""
         return self.shown.persona if self.shown and self.shown.persona is not None else self.user_info
 
     @property
     def target(self) -> str | None:
-        """The text that the gold answer chooses; None for a tie."""
+        """The text that is the right answer; None for a tie."""
         return self.texts[0 if self.gold is Answer.A else 1] if self.texts and self.gold is not Answer.TIE else None
 
     @property
@@ -85,13 +85,13 @@ class RecordedJudgement:
 
     @property
     def not_chosen(self) -> tuple[str, ...]:
-        """The texts that the gold answer does not choose: the distractor, or both for a tie."""
+        """The texts that are not the right answer: the distractor or, for a tie, both texts."""
         return (self.texts or ()) if self.distractor is None else (self.distractor,)
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A file of recorded judgements."""
+    """The recorded judgements of a file, and the form of reply that most of its prompts ask for."""
 
     judgements: tuple[RecordedJudgement, ...]
     form: ReplyForm  # that most of the prompts ask for
@@ -100,14 +100,14 @@ class Recording:
 
 
 def read_recording(path: Path) -> Recording:
-    """Read every record of the file. Raises InputError that names file, line and field of the first bad one."""
+    """Read the judgements of a file. Raises InputError that names file, line and field of the first bad line."""
     records = read_lines(path, FIELDS, parse_judgement, "record")
     return recording_of(records.parsed, records.passed_over)
 
 
 def recording_of(judgements: Sequence[RecordedJudgement], passed_over: Mapping[str, int] = {}) -> Recording:
-    """Make a recording of records; its form of reply is that of most prompts, or without prompts that of the
-    records."""
+    """Make a recording of judgements. Its form of reply is the one that most prompts ask for or, without prompts, the
+    one that the answers show."""
     shown = [judgement.shown for judgement in judgements if judgement.shown]
     ties = sum(judgement.gold is Answer.TIE for judgement in judgements)
     if not shown:
@@ -132,7 +132,7 @@ def _most(truths: Iterable[bool]) -> bool:
 
 
 def parse_judgement(value: dict[str, Any], line: int) -> RecordedJudgement:
-    """Parse a record of a recording. Raises InputError with ``param`` set to the field."""
+    """Parse one line of a recording. Raises InputError with ``param`` set to the field."""
     fields = f"the record has {', '.join(sorted(value)) or 'no field'}."
     if "answer" not in value and "res" not in value:
         raise InputError(f"is missing, and so is 'res'; {fields}", param="answer", code="missing_field")
@@ -164,7 +164,7 @@ def parse_judgement(value: dict[str, Any], line: int) -> RecordedJudgement:
 
 
 def take_apart(prompt: str) -> PromptParts:
-    """Split a prompt at its headers. Of headers of one kind the first counts, as later ones may be part of a text."""
+    """Split a prompt at its headers. If a header occurs twice, the first counts; the second may be part of a text."""
     parts: dict[str, str] = {}
     instructions, *headed = _HEADER.split(prompt)
     for header, text in zip(headed[::2], headed[1::2], strict=True):
@@ -201,7 +201,7 @@ def _letter(value: Any) -> str | None:
 
 
 def _certainty(value: Any) -> int | None:
-    """A whole number, also in quotation marks; None for "NA", false and null."""
+    """Parse a whole number, which may be a string. None for "NA", false and null."""
     if value is None or value is False:
         return None
     if isinstance(value, float) and value.is_integer():
@@ -227,7 +227,7 @@ Fault: TypeAlias = tuple[str, list[RecordedJudgement]] | None  # the message of 
 
 
 def fault(records: list[RecordedJudgement], recording: Recording, what: str) -> Fault:
-    """The message 'N of M records WHAT' with the records it is about; None if there are none."""
+    """The message 'N of M records WHAT', and the records that it is about; None without records."""
     return (f"{len(records):,} of {len(recording.judgements):,} records {what}", records) if records else None
 
 
@@ -238,7 +238,7 @@ def where(recording: Recording, holds: Callable[[RecordedJudgement], object]) ->
 def repeated(
     records: Iterable[RecordedJudgement], key: Callable[[RecordedJudgement], Hashable]
 ) -> list[list[RecordedJudgement]]:
-    """Groups of at least two records with the same key; records with an empty key are in none."""
+    """Groups of two or more records with the same key; records with an empty key are left out."""
     groups: dict[Hashable, list[RecordedJudgement]] = defaultdict(list)
     for record in records:
         if key(record):
@@ -251,7 +251,7 @@ def together(groups: Iterable[list[RecordedJudgement]]) -> list[RecordedJudgemen
 
 
 def is_survey(recording: Recording) -> bool:
-    """True if most records show a pair of texts that other records show too, as the answers of a survey."""
+    """True if at least half of the records show a pair of texts that another record shows, too, as in a survey."""
     pairs = [frozenset(map(folded, record.texts)) for record in recording.judgements if record.texts]
     times = Counter(pairs)
     return bool(pairs) and 2 * sum(times[pair] == 1 for pair in pairs) <= len(pairs)
@@ -268,8 +268,8 @@ def tokens(text: str | None) -> list[str]:
 
 
 def persona_words(recording: Recording) -> Callable[[RecordedJudgement], frozenset[str]]:
-    """Return a function that gives a record's distinctive persona words: those of four letters or more that at most a
-    tenth of the personas have, or only this one."""
+    """Make a function that returns the distinctive words of a record's persona: words of four letters or more that
+    occur in at most a tenth of the personas (or in only one persona)."""
     personas = {folded(record.persona) for record in recording.judgements} - {""}
     words_of = {persona: frozenset(word for word in tokens(persona) if len(word) > 3) for persona in personas}
     counts = Counter(word for words in words_of.values() for word in words)

@@ -1,7 +1,6 @@
-"""Checks of the personalised judge's records for faults, before figures are read; each names its faulty records by
-their lines, counted from 1.
+"""Checks of a recording for faults, before figures are computed. Each check names the faulty records by line, from 1.
 
-*Broken* records cannot measure any judge; *notes* are to be known when figures are read.
+*Broken* records cannot measure any judge; *notes* should be known to those who read the figures.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _ABSENT = re.compile(r"\b([Nn]a[Nn]|NAN|None|null|undefined|N/A)\b")
 def record_check(
     name: str, level: str, description: str, what: str, holds: Callable[[RecordedJudgement, Recording], object]
 ) -> Check[Recording]:
-    """Make a check that looks at one record at a time and reports 'N of M records WHAT'."""
+    """Make a check that tests each record by ``holds`` and reports 'N of M records WHAT' for the records that hold."""
 
     def find(recording: Recording) -> Fault:
         return fault(where(recording, lambda record: holds(record, recording)), recording, what)
@@ -54,7 +53,8 @@ def record_check(
 
 
 def _constant(recording: Recording) -> tuple[list[RecordedJudgement], int]:
-    """The records with the most common distractor, if it is that of most; and the number that have a distractor."""
+    """The records with the most common distractor, if at least half have it, and the number of records with any
+    distractor."""
     have = where(recording, lambda record: any(map(folded, record.not_chosen)))
     showing: dict[str, list[RecordedJudgement]] = defaultdict(list)
     for record in have:
@@ -106,14 +106,14 @@ def distractor_by_the_user(recording: Recording) -> Fault:
 
 
 def _has_other_persona(record: RecordedJudgement) -> bool:
-    """True where the record's own persona is not the one in its prompt."""
+    """True if the record's field ``user_info`` differs from the persona in its prompt."""
     shown = record.shown and record.shown.persona
     return None not in (record.user_info, shown) and folded(record.user_info) != folded(shown)
 
 
 def stale_neighbour(recording: Recording) -> Fault:
-    """Find records that repeat the previous record's nearest neighbour though the persona changed. Without fields of
-    the neighbour, the distractor is compared, if 'user_info' mostly differs from the persona in the prompt."""
+    """Find records that repeat the nearest neighbour of the record before, though the persona changed. If no neighbour
+    is recorded, distractors are compared, provided that 'user_info' mostly differs from the prompt's persona."""
     if any(record.neighbour for record in recording.judgements):
         neighbours = [record.neighbour for record in recording.judgements]
     elif 2 * len(where(recording, _has_other_persona)) > len(recording.judgements):
@@ -163,7 +163,7 @@ def _contradicts_acc(record: RecordedJudgement, recording: Recording) -> bool:
 
 
 def _contradicts_prompt(record: RecordedJudgement, recording: Recording) -> bool:
-    """True where 'asst_A' and 'asst_B' differ from the texts in the prompt; instructions may follow the second text."""
+    """True if the fields 'asst_A' and 'asst_B' are not the beginnings of the two texts in the prompt."""
     seen = (record.shown.first, record.shown.second) if record.shown else ()
     if not seen or None in seen or not record.texts:
         return False
@@ -171,7 +171,7 @@ def _contradicts_prompt(record: RecordedJudgement, recording: Recording) -> bool
 
 
 def gold_contradicts_gold(recording: Recording) -> Fault:
-    """Find records with the same persona and texts, in either order, but different right answers."""
+    """Find records with the same persona and texts, in any order, but different right answers."""
     asked_again = repeated(recording.judgements, question_of)
     groups = [group for group in asked_again if len({folded(record.target) for record in group}) > 1]
     what = "ask of the same persona and texts as another, with another right answer."
@@ -239,7 +239,7 @@ def frequency_tells_gold(recording: Recording) -> Fault:
 
 
 def _tells(recording: Recording, measure: Callable[[str], int], less: str, more: str) -> Fault:
-    """Report that the right text has less, or more, of something more often than chance allows; None if not."""
+    """Report if the right text has ``less`` or ``more`` of a ``measure`` more often than chance allows; None if not."""
     sides: dict[str, list[RecordedJudgement]] = {less: [], more: []}
     for record in recording.judgements:
         if record.target is not None and record.distractor is not None:

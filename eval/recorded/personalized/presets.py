@@ -1,4 +1,5 @@
-"""Choices where papers/personalized-judge.txt, its code and its tables disagree, and the presets of these choices."""
+"""Choices where papers/personalized-judge.txt, the paper's code and its tables disagree, with presets of the
+choices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts of recorded judgements, parsed by one of the ways in ``eval.recorded.personalized.presets``."""
+"""Parsing recorded judgements into verdicts, in one of the ways that ``eval.recorded.personalized.presets`` lists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pearl.stats.bootstrap import Floats, drawn
 
 @dataclass(frozen=True, slots=True)
 class RecordingVerdicts:
-    """A recording with the verdict parsed from each record, and the records that count for the accuracy."""
+    """A recording, the verdict parsed from each record, and which records count for the accuracy."""
 
     recording: Recording
     verdicts: tuple[Verdict, ...]
@@ -33,19 +33,19 @@ class RecordingVerdicts:
 
     @property
     def correct(self) -> Floats:
-        """1 for each counted record whose answer is correct, else 0: (N,)."""
+        """Whether the answer of each counted record is correct, 1 or 0: (N,)."""
         judgements = self.recording.judgements
         return np.array([is_correct(self.verdicts[i], judgements[i].gold) for i in self.counted], float)
 
     @property
     def certainty(self) -> Floats:
-        """The certainty of each counted record, (N,); NaN where it has none."""
+        """The certainty of each counted record, (N,); NaN if the record has none."""
         return np.array([certainty_of(self.verdicts[i]) for i in self.counted], float)  # None becomes NaN
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The cluster of each counted record: its persona, or the record itself without one. If all have one persona,
-        the record's two texts, in either order, are its cluster."""
+        """The cluster of each counted record for resampling: its persona, or the record itself if it has none. If all
+        records have the same persona, the cluster is the pair of texts in any order."""
         records = [(i, self.recording.judgements[i]) for i in self.counted]
         personas = [f"persona {record.persona}" if record.persona else f"record {i}" for i, record in records]
         texts = [f"texts {sorted(record.texts)}" if record.texts else f"record {i}" for i, record in records]
@@ -53,20 +53,21 @@ class RecordingVerdicts:
 
     @property
     def resampled(self) -> str:
-        """The name of what is resampled: records, personas or pairs of texts."""
+        """What is resampled for intervals: "records", "personas" or "pairs of texts"."""
         if len(set(self.names)) == len(self.names):
             return "records"
         return "personas" if any(name.startswith("persona ") for name in self.names) else "pairs of texts"
 
 
 def read_verdicts(recording: Recording, reading: str, unparsed: str) -> RecordingVerdicts:
-    """The verdicts of a recording; ``reading`` says how they are parsed, ``unparsed`` which of them count."""
+    """Parse the records' verdicts. ``reading``: how to parse; ``unparsed``: what to do with records without an
+    answer."""
     verdicts = tuple(verdict_of(judgement, recording.form, reading) for judgement in recording.judgements)
     return RecordingVerdicts(recording, verdicts, counted(verdicts, recording.form, unparsed))
 
 
 def counted(verdicts: Sequence[Verdict], form: ReplyForm, unparsed: str) -> tuple[int, ...]:
-    """The indices of the verdicts that count for the accuracy."""
+    """The indices of the verdicts that count for the accuracy; ``unparsed`` says if those without an answer count."""
     dropped = unparsed == DROPPED or (unparsed != WRONG and not form.tie)
     return tuple(i for i, verdict in enumerate(verdicts) if isinstance(verdict, Given) or not dropped)
 
@@ -93,7 +94,7 @@ def _shown(judgement: RecordedJudgement) -> tuple[str, ...]:
 
 
 def _on_scale(verdict: Verdict) -> Verdict:
-    """Drop a certainty that is off the scale; a given answer stays."""
+    """Remove a certainty outside 1 to 100 from a verdict; an answer stays."""
     certainty = certainty_of(verdict)
     if certainty is None or LOWEST <= certainty <= HIGHEST:
         return verdict
@@ -101,7 +102,7 @@ def _on_scale(verdict: Verdict) -> Verdict:
 
 
 def disagreements(recording: Recording) -> dict[str, Any]:
-    """The lines of records whose fields contradict each other or the raw reply, as parsed again."""
+    """The lines of records whose fields contradict each other, or contradict the raw reply."""
     form = recording.form
     answers, certainties, acc, raw = [], [], [], 0
     for judgement in recording.judgements:

@@ -45,7 +45,7 @@ _SAID = (
 
 @dataclass(frozen=True, slots=True)
 class ReplyForm:
-    """The format of reply that a prompt asks for."""
+    """The form of reply that a prompt asks for: whether a tie is offered, and a certainty asked for."""
 
     tie: bool = False
     certainty: bool = True
@@ -55,7 +55,7 @@ class ReplyForm:
 
     @property
     def step(self) -> int:
-        """The certainty, out of 100, that one step of the judge's scale is worth."""
+        """How many points of 100 one step of the judge's scale of certainty stands for."""
         return HIGHEST // self.highest
 
     @property
@@ -64,7 +64,7 @@ class ReplyForm:
 
 
 def gold_answer(letter: Any, param: str) -> Answer:
-    """The right answer that a letter in a file stands for. Raises InputError for any other value."""
+    """The right answer that a file's letter means: A, B, or C for a tie. Raises InputError for any other value."""
     answer = LETTERS.get(letter) if isinstance(letter, str) else None
     if answer is None:
         raise InputError("must be 'A', 'B' or 'C' (a tie).", param=param, code="invalid_value")
@@ -72,10 +72,8 @@ def gold_answer(letter: Any, param: str) -> Answer:
 
 
 def parse_reply(reply: str, form: ReplyForm, shown: Sequence[str] = ()) -> Verdict:
-    """The verdict and certainty of a reply; Invalid unless it gives exactly one of the answers offered.
-
-    ``shown`` are the texts that the judge was shown: marks repeated from them do not count.
-    """
+    """Parse the answer and the certainty from a reply; Invalid unless the reply gives exactly one of the offered
+    answers. ``shown``: the texts that the judge was shown; marks such as [[A]] quoted from these are ignored."""
     text = replies.answer(reply)
     if not text.strip():
         return Invalid(replies.EMPTY)
@@ -105,7 +103,7 @@ def _called_certainty(text: str) -> set[int]:
 
 
 def _verdict_words(mark: Mark) -> list[str]:
-    """The letter of a mark, or its word for no decision; empty where the mark is a certainty or something else."""
+    """The letter in a mark such as [[A]], or its word for no decision; empty for any other mark."""
     if mark.content == PLACEHOLDER or mark.content.isdecimal():
         return []
     if both := _BOTH.fullmatch(mark.content):
@@ -123,7 +121,7 @@ def _numbers(mark: Mark) -> list[int]:
 
 
 def _verdict(word: str, numbers: set[int], form: ReplyForm) -> Verdict:
-    """The verdict of the one ``word`` that the judge gave; ``numbers`` are all that may be its certainty."""
+    """Make the verdict from the answer's ``word`` and all ``numbers`` that may be its certainty."""
     answer = Answer.TIE if form.tie and word == "TIE" else form.offered.get(word)
     if answer is None:
         return Invalid(replies.NOT_OFFERED)
@@ -137,10 +135,8 @@ def _verdict(word: str, numbers: set[int], form: ReplyForm) -> Verdict:
 
 
 def parse_published(reply: str, form: ReplyForm) -> Verdict:
-    """Parse a reply by the published code's rule: the first character (behind ``[[``) and the first number anywhere.
-
-    It takes "Based on the profile, the user is 23 years old" for B with certainty 23.
-    """
+    """Parse a reply as the published code does: its first character (after ``[[``) is the answer, its first number the
+    certainty. So "Based on the profile, the user is 23 years old" is answer B with certainty 23."""
     start = reply.lstrip().removeprefix("[[").lstrip()
     answer = form.offered.get(start[:1])
     number = re.search(r"[0-9]{1,9}", reply)

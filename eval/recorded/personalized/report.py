@@ -1,4 +1,5 @@
-"""The figures of ``pearl eval personalized``: a judge's answers against people's own, and how far to trust them."""
+"""The figures of ``pearl eval personalized``: how often a judge chooses as people do, and if its certainty can be
+trusted."""
 
 from __future__ import annotations
 
@@ -48,8 +49,7 @@ def personalized_report(paths: Sequence[Path], options: PersonalizedOptions) -> 
 def recording_report(
     read: RecordingVerdicts, options: PersonalizedOptions, checked: Recording | None = None
 ) -> dict[str, Any]:
-    """The figures of one file, the documented ones first. ``checked``: the records for the preflight checks, if these
-    are not all."""
+    """The figures of one file. ``checked``: the records to check for faults, if not the recording's own."""
     recording = read.recording
     findings = preflight(CHECKS, recording if checked is None else checked)
     form = recording.form
@@ -129,7 +129,7 @@ def _judged(read: RecordingVerdicts, options: PersonalizedOptions) -> dict[str, 
 
 
 def undefined(certain: CertainAnswers, figures: dict[str, Estimate]) -> dict[str, str]:
-    """The reason for each figure that is undefined."""
+    """For each undefined figure, the reason why it is undefined."""
     said = certain.said > 0
     if not said.any():
         why = "no record has a certainty"

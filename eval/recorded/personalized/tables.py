@@ -36,7 +36,7 @@ SWEEP: Declared = {
 
 
 def personalized_tables(result: Json) -> Iterator[Table]:
-    """Yield tables of all files, of the judge compared with trivial baselines, and of faults in the records."""
+    """Yield tables: the figures of all files, the judge compared with trivial baselines, and faults of the records."""
     choices = result["choices"]
     caption = (
         f"Preset {result['preset']}: reading {choices['reading']}, without an answer {choices['unparsed']}. A "
@@ -50,12 +50,12 @@ def personalized_tables(result: Json) -> Iterator[Table]:
 
 
 def sweep_tables(result: Json) -> Iterator[Table]:
-    """Yield a table of accuracy and coverage when the judge abstains below other thresholds."""
+    """Yield a table of accuracy and coverage if the judge abstains below each of several thresholds of certainty."""
     yield from rows_tables(_rows(result), SWEEP)
 
 
 def _rows(result: Json) -> dict[str, list[dict[str, Any]]]:
-    """The files by their names alone, and all rows of each kind that they hold."""
+    """The rows of all files, by the kind of table; files are named without their folders."""
     files = [
         {
             **file,
@@ -75,7 +75,7 @@ SHOWN_NAME = 34  # characters of a file's name
 
 
 def personalized_figure(result: Json) -> Figure:
-    """Draw a panel for each file, its answers by certainty if it has any. Raises InputError where there is no file."""
+    """Draw the answers of each file by their certainty, one panel per file. Raises InputError if there is no file."""
     files: Sequence[Json] = result["files"]
     if not files:
         raise InputError("--picture and --report draw judges; give their --records.", param="records")
@@ -93,7 +93,7 @@ def personalized_figure(result: Json) -> Figure:
 
 
 def _draw_certainties(axes: Axes, file: Json, threshold: float) -> None:
-    """Draw right and wrong answers by certainty, with the accuracy of each bin above."""
+    """Draw the numbers of right and wrong answers by certainty, with the accuracy of each bin above."""
     rows = [row for row in file["histogram"] if row["total"]]
     at = [row["low"] + 2.5 for row in rows]
     right = [row["correct"] for row in rows]

@@ -1,1 +1,1 @@
-"""Judgements of writing quality: reading files as the authors publish them, and checking them for faults."""
+"""Judgements of writing quality: reading the authors' published files, and checking them for faults."""

@@ -33,14 +33,15 @@ class PairSet:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPairs:
-    """The decisions of every scorer on the same pairs."""
+    """Whether each scorer is correct on each pair; all scorers are measured on the same pairs."""
 
     correct: Mapping[str, Floats]  # by scorer, 1, 0.5 or 0 for each pair, (N,)
     sets: Sequence[Part]  # the pairs of each set, (N,)
     bootstrap: Bootstrap  # over original texts
 
     def accuracy(self, scorer: str, part: Part) -> Estimate:
-        """A scorer's accuracy on a part of the pairs, as the mean over the sets that have pairs in it."""
+        """A scorer's accuracy on ``part``, a mask of pairs: the mean of its accuracies in the sets with pairs in this
+        part."""
         held = [members & part for members in self.sets if (members & part).any()]
         right = self.correct[scorer]
         columns = np.column_stack([column for members in held for column in (right * members, members)])
@@ -51,7 +52,7 @@ class ScoredPairs:
 
 
 def _mean_of_ratios(sums: Floats) -> Floats:
-    """(R, 2S) -> (R,); a set without a pair in a resample does not count in it."""
+    """The mean over sets of correct / number, (R, 2S) -> (R,); sets without a pair in a resample are left out."""
     right, number = sums[:, 0::2], sums[:, 1::2]
     ratios = np.where(number > 0, right / np.where(number > 0, number, 1.0), 0.0)
     return np.asarray(ratios.sum(axis=1) / (number > 0).sum(axis=1))
@@ -60,10 +61,8 @@ def _mean_of_ratios(sums: Floats) -> Floats:
 def read_sets(
     files: Sequence[Path], trained_on: Sequence[Path], checks: Sequence[Check[Sequence[QualityPair]]] = PAIR_CHECKS
 ) -> list[PairSet]:
-    """Read the pairs of each file and check them for faults; a pair that an earlier file has counts only there.
-
-    Raises InputError for files that cannot be used, and for one whose pairs are all in earlier files.
-    """
+    """Read a set of pairs from each file and check it for faults. A pair that an earlier file has is left out. Raises
+    InputError for files that cannot be used, and if all pairs of a file are in earlier files."""
     trained: list[tuple[Path, QualityRecord]] = [(path, record) for path in trained_on for record in read_quality(path)]
     sets: list[PairSet] = []
     earlier: dict[frozenset[str], str] = {}
@@ -96,11 +95,9 @@ def quality_report(
     halved: Part | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """The accuracy of the scorer, every trivial one and ``others``: over the sets, in each, by origin, where the better
-    text is the longer one, where it is the shorter, with equal lengths, and with length regressed out.
-
-    A coin decides ties; the scorer's ties that are ``halved``, (N,), count half instead.
-    """
+    """The accuracy of ``scorer``, of every trivial scorer and of ``others``: over all sets, in each set, by origin, and
+    with several controls for the texts' lengths. A coin decides ties, but ties of ``scorer`` at the pairs ``halved``, a
+    mask (N,), count as half correct."""
     pairs = [pair for one_set in sets for pair in one_set.pairs]
     number = np.repeat(np.arange(len(sets)), [len(one_set.pairs) for one_set in sets])
     scorers: dict[str, PairScorer] = {known.name: known for known in (scorer, *trivial, *others)}
@@ -166,8 +163,8 @@ def _regressed(
     scored: ScoredPairs,
     seed: int,
 ) -> dict[str, Any]:
-    """Accuracies by the residuals of each scorer's margins after a linear fit on the lengths' differences, in words,
-    letters and doublings, each pair counting once; and the share of the margins' squares that the fit explains."""
+    """Accuracies after each scorer's margins are regressed on the differences in length, and the share of the margins'
+    squares that this regression explains. Every pair counts once."""
     letters = np.array([len(pair.first.strip()) - len(pair.second.strip()) for pair in pairs], float)
     doublings = np.log2(np.maximum(lengths[:, 0], 1) / np.maximum(lengths[:, 1], 1))
     inputs = np.column_stack((lengths[:, 0] - lengths[:, 1], letters, doublings))
@@ -182,8 +179,8 @@ def _regressed(
 
 
 def original_names(pairs: Sequence[QualityPair]) -> list[str]:
-    """The name of each pair's original text, inferred from word sequences that pairs share: LAMP's original_id names a
-    writer's batch of several texts instead."""
+    """A name for each pair's original text, the same for pairs that share long word sequences. LAMP's field original_id
+    is not used, since it names a batch of several texts."""
     return [f"text {group}" for group in underlying([f"{pair.first}\n{pair.second}" for pair in pairs])]
 
 
@@ -192,20 +189,22 @@ def _accuracies(scored: ScoredPairs, part: Part) -> dict[str, Estimate]:
 
 
 def _part(scored: ScoredPairs, part: Part) -> dict[str, Any]:
-    """The number of pairs in a part, and every scorer's accuracy over them, each pair counting once."""
+    """The number of pairs in a part, and every scorer's accuracy over these pairs; every pair counts once."""
     accuracy = {name: scored.micro(name, part).to_json() if part.any() else None for name in scored.correct}
     return {"n": int(part.sum()), "accuracy": accuracy}
 
 
 def _difference(accuracies: Mapping[str, Estimate], scorer: str, rivals: Sequence[str]) -> dict[str, Any] | None:
-    """The paired difference from the best of the rivals, which is chosen on the same pairs; that favours it."""
+    """The scorer's paired difference from the best rival. The best is chosen on the same pairs, which favours the
+    rival."""
     best = max(rivals, key=lambda name: accuracies[name].value)
     gap = (accuracies[scorer] - accuracies[best]).to_json()
     return None if gap is None else {"against": best, **gap}
 
 
 def quality_tables(result: Json) -> Iterator[Table]:
-    """Yield accuracy over the sets, in each, by origin and with equal lengths; then the faults of the pairs."""
+    """Yield a table of accuracy over all sets, in each set, by origin and by length; then tables of the pairs'
+    faults."""
     parts = _columns(result)
     several = len(result["sets"]) > 1
     names = list(dict.fromkeys((result["scorer"], *result["baselines"])))
@@ -232,7 +231,7 @@ def quality_tables(result: Json) -> Iterator[Table]:
 
 
 def _columns(result: Json) -> dict[str, tuple[int, Mapping[str, Json | None]]]:
-    """The number of pairs and every accuracy, by the title of the column."""
+    """For each column of the table, by title: the number of pairs and the accuracies."""
     overall = {**result["intervals"]["baselines"], result["scorer"]: result["intervals"]["accuracy"]}
     several = len(result["sets"]) > 1
     parts: dict[str, tuple[int, Mapping[str, Json | None]]]

@@ -1,4 +1,4 @@
-"""Checks of pairs for faults that distort the figures about them."""
+"""Checks of pairs of texts for faults that distort figures."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ PAIR_CHECKS: tuple[Check[Pairs], ...] = (
 
 
 def cut_check(tokens: int, *, together: bool) -> Check[Pairs]:
-    """Make a check for pairs with more words than the ``tokens`` that a model reads of a text, or of both ``together``.
-    A word is one token or more, so further pairs may be cut."""
+    """Make a check for pairs that the model cannot read to the end: a text, or both texts ``together``, has more words
+    than the model reads ``tokens``. A word is one token or more, so other pairs may be cut, too."""
     read = "both texts together" if together else "a text"
 
     def cut(pair: QualityPair) -> bool:
@@ -60,13 +60,15 @@ def cut_check(tokens: int, *, together: bool) -> Check[Pairs]:
 
 
 def in_earlier_set(pairs: Pairs, earlier: Mapping[frozenset[str], str]) -> Finding | None:
-    """Find pairs whose two texts are, in any order, in an earlier file; ``earlier`` says where. None without any."""
+    """Find pairs whose two texts, in any order, occur in an earlier file. ``earlier``: where, by the two texts. None if
+    there are no such pairs."""
     twice = {pair.line: earlier[pair.texts] for pair in pairs if pair.texts in earlier}
     return _elsewhere("in_earlier_set", "Pairs of an earlier file, which count there alone.", twice, len(pairs))
 
 
 def leaks(tested: Sequence[QualityRecord], trained: Sequence[tuple[Path, QualityRecord]]) -> Finding | None:
-    """Find tested records with a paragraph, edited or not, that is in the training records; None without any."""
+    """Find tested records with a paragraph that is also, edited or not, in the training records. None if there are no
+    such records."""
     records: list[tuple[Path | None, QualityRecord]] = [*trained, *((None, record) for record in tested)]
     texts = [(path, record, text) for path, record in records for text in paragraphs(record)]
     groups = underlying([text for *_, text in texts])
@@ -81,7 +83,8 @@ def leaks(tested: Sequence[QualityRecord], trained: Sequence[tuple[Path, Quality
 
 
 def _elsewhere(check: str, what: str, locations: Mapping[int, str], number: int) -> Finding | None:
-    """The finding about records, by line, that stand at other ``locations``, too; the first few are named."""
+    """The finding that records (by line) also occur at other ``locations``, of which it names the first few; None
+    without any."""
     if not locations:
         return None
     named = ", ".join(f"{line} is {location}" for line, location in list(locations.items())[:NAMED])

@@ -1,7 +1,8 @@
-"""Composing a set of the WQ benchmark from ranked responses (papers/writing-quality-rewards.txt, section 4, E.1).
+"""Making a set of the WQ benchmark from ranked responses (papers/writing-quality-rewards.txt, section 4 and E.1).
 
-A line is a response to an instruction, with the rank that each rater gave it; a preference by origin alone, as for an
-author's text over its mirror, is given as one rank. All pairs of an instruction are taken; most raters decide.
+A line of the file is a response to an instruction, with a rank by each rater. All pairs of responses to an instruction
+are taken, and the majority of raters decides which is better. A preference for an origin, such as authors over models,
+is written as one rank.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True)
 class PublishedSet:
-    """The composition of a set, as printed in table 1 and appendix E.1."""
+    """The number of pairs in a set, and their origins, as printed in table 1 and appendix E.1."""
 
     pairs: int
     origins: Mapping[str, int]  # percent of the pairs
@@ -76,10 +77,8 @@ class RankedResponse:
 
 
 def read_responses(path: Path) -> tuple[RankedResponse, ...]:
-    """Read ranked responses, or the three texts of each published triplet.
-
-    Raises InputError that names file, line and field, and for ranks of an instruction that differ in number.
-    """
+    """Read ranked responses; a published triplet is read as three of them. Raises InputError that names file, line and
+    field, and if responses to one instruction have different numbers of ranks."""
     raters: dict[str, tuple[int, int]] = {}
 
     def parse(value: dict[str, Any], number: int) -> tuple[RankedResponse, ...]:
@@ -104,7 +103,7 @@ def _response(value: dict[str, Any]) -> RankedResponse:
 
 
 def _of_triplet(value: dict[str, Any]) -> tuple[RankedResponse, ...]:
-    """A model's draft and two edits of it, which a model made, too, with the ranks that experts gave them."""
+    """The three responses of a triplet, with the experts' ranks: a model's draft and two edits by a model."""
     triplet = parse_triplet(value)
     for version in VERSIONS:
         if version not in triplet.texts:
@@ -127,7 +126,8 @@ def _ranks(value: Any) -> tuple[float, ...]:
 def compose(
     responses: Sequence[RankedResponse], orders: str, seed: int, published: str | None
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The pairs in the benchmark's form, and figures of their composition. Raises InputError where no pair is left."""
+    """Make pairs in the benchmark's form, and figures of the set. ``orders``: both or one order of each pair;
+    ``published``: the name of a published set to compare with. Raises InputError if no pair is left."""
     by_instruction: dict[str, list[RankedResponse]] = defaultdict(list)
     for response in responses:
         by_instruction[response.instruction].append(response)
@@ -179,7 +179,7 @@ def _pair(better: RankedResponse, worse: RankedResponse, swapped: bool) -> dict[
 
 
 def compose_tables(result: Json) -> Iterator[Table]:
-    """A table of the composition, compared with what the paper prints of the set."""
+    """A table of the pairs' origins, compared with the paper's figures for the set."""
     known = result["published"] or {"origins": {}, "pairs": None, "about": ""}
     rows = [
         {**row, "printed (%)": known["origins"].get(row["origin"])}

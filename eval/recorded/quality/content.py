@@ -1,7 +1,6 @@
-"""Scores of writing by origin, and by whether the prompt was short or detailed.
+"""Scores of writing by origin (author, student or model), and by whether the prompt was short or detailed.
 
-papers/writing-quality-rewards.txt, section 7 and figure 5: texts by authors, students and models for the same
-instructions, with a short prompt and with a detailed one.
+All texts are written for the same instructions (papers/writing-quality-rewards.txt, section 7 and figure 5).
 
 Dimensions in comments: N texts, I instructions.
 """
@@ -35,7 +34,7 @@ QUARTILES = {"p5": 0.05, "p25": 0.25, "p75": 0.75, "p95": 0.95}
 
 @dataclass(frozen=True, slots=True)
 class OriginText:
-    """A text written for an instruction."""
+    """A text written for an instruction, with its origin and its kind of prompt."""
 
     instruction: str
     origin: str  # who wrote it
@@ -45,8 +44,8 @@ class OriginText:
 
 
 def read_texts(paths: Sequence[Path]) -> list[OriginText]:
-    """Read the texts of all files. Raises InputError that names file, record and field, for a file without texts, and
-    where only some records name a prompt."""
+    """Read the texts of all files. Raises InputError that names file, record and field; also if a file has no texts, or
+    only some records name a prompt."""
 
     def parse(value: dict[str, Any], number: int) -> list[OriginText]:
         if "responses" in value:
@@ -74,8 +73,8 @@ def read_texts(paths: Sequence[Path]) -> list[OriginText]:
 
 
 def _published(value: Mapping[str, Any]) -> list[OriginText]:
-    """The responses to an instruction, as the authors publish them. The prompt is ``instruction``; it is detailed where
-    it equals ``full_instruction``. Equal responses count once."""
+    """Read the responses to an instruction in the authors' format. The prompt is ``instruction``, which is detailed if
+    it equals ``full_instruction``. Equal responses are kept once."""
     check_fields(value, "instruction", "full_instruction", "responses")
     instruction, full_instruction = (
         check_text(value[name], param=name) for name in ("instruction", "full_instruction")
@@ -100,7 +99,7 @@ def _published(value: Mapping[str, Any]) -> list[OriginText]:
 
 
 def recorded_scorer(texts: Sequence[OriginText]) -> TextScorer | None:
-    """A scorer that gives the recorded scores; None where a text has none."""
+    """A scorer that returns the scores recorded in the file; None if a text has no score."""
     known = {text.text: text.score for text in texts}
     if None in known.values():
         return None
@@ -110,10 +109,8 @@ def recorded_scorer(texts: Sequence[OriginText]) -> TextScorer | None:
 
 
 def content_report(texts: Sequence[OriginText], scorer: TextScorer, reference: str | None) -> dict[str, Any]:
-    """Scores by prompt and origin, less the reference's for the same instructions, and gains by detailed prompts.
-
-    Raises InputError for a reference that wrote nothing.
-    """
+    """Scores by prompt and origin, their differences from the ``reference`` origin on the same instructions, and how
+    much a detailed prompt raises them. Raises InputError if no text is by the reference."""
     origins = list(dict.fromkeys(text.origin for text in texts))
     if reference is not None and reference not in origins:
         raise InputError(f"--reference {reference}: there are {', '.join(origins)}.", param="reference")
@@ -158,7 +155,7 @@ def content_report(texts: Sequence[OriginText], scorer: TextScorer, reference: s
 
 
 def _means(scores: Floats, instructions: Sequence[str], indices: Sequence[int]) -> dict[str, float]:
-    """The mean score by instruction of the texts with these indices."""
+    """The mean score for each instruction, over the texts with these indices."""
     scores_of: dict[str, list[float]] = defaultdict(list)
     for index in indices:
         scores_of[instructions[index]].append(scores[index])
@@ -166,7 +163,7 @@ def _means(scores: Floats, instructions: Sequence[str], indices: Sequence[int]) 
 
 
 def _paired(one: dict[str, float], other: dict[str, float]) -> dict[str, Any] | None:
-    """The mean difference over the instructions that both have; None without two, as one has no interval."""
+    """The mean difference over the instructions that both have; None for fewer than two, which have no interval."""
     shared = [name for name in one if name in other]
     if len(shared) < 2:
         return None
@@ -175,7 +172,7 @@ def _paired(one: dict[str, float], other: dict[str, float]) -> dict[str, Any] | 
 
 
 def content_tables(result: Json) -> Iterator[Table]:
-    """Yield the distribution by prompt and origin, then the gain of a detailed prompt."""
+    """Yield a table of scores by prompt and origin, then a table of the gain of a detailed prompt."""
     over = "instructions" if result["instructions"] > 1 else "texts"
     caption = (
         f"Scores by {result['scorer']} of {result['n']:,} texts for {result['instructions']:,} instructions, also less "

@@ -1,4 +1,5 @@
-"""Executing recorded traces of edits: how near each result comes to the stored text, and why edits were refused."""
+"""Executing recorded traces of edits: how near the results come to the recorded final texts, and why edits were
+refused."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ NEAR = 2  # characters from an edit at which a difference still is at its seam
 
 @dataclass(frozen=True, slots=True)
 class ExecutedTrace:
-    """A trace of edits, executed with and without joining rewrites to the surrounding text."""
+    """A recorded trace of edits, executed twice: with rewrites joined smoothly to the surrounding text, and
+    verbatim."""
 
     trace: EditTrace
     tidied: Execution  # with rewrites joined to the text around them
@@ -41,7 +43,7 @@ class ExecutedTrace:
 
     @property
     def proposed(self) -> tuple[SpanEdit, ...]:
-        """Every edit that the trace proposes, including those that only one part of it has."""
+        """Every edit that the trace proposes, also an edit that only one part of the trace has."""
         return (*self.trace.edits, *(refused.edit for refused in self.trace.unmatched))
 
     @property
@@ -50,7 +52,7 @@ class ExecutedTrace:
 
 
 def read_traces(path: Path) -> list[EditTrace]:
-    """Read the traces of a file. Raises InputError for a file without any."""
+    """Read the traces of a file. Raises InputError if the file has none."""
     traces = [record for record in read_quality(path) if isinstance(record, EditTrace)]
     if not traces:
         raise InputError(f"{path}: holds no trace of edits (messages with Part 1 to Part 3).", code="no_traces")
@@ -65,7 +67,8 @@ def executed(traces: Sequence[EditTrace]) -> list[ExecutedTrace]:
 
 
 def execution_report(traces: Sequence[ExecutedTrace]) -> dict[str, Any]:
-    """Counts of edits executed and refused and of how often spans occur, and how near results come to stored texts."""
+    """Count the edits executed and refused, and how often the text has their spans; measure how near results come to
+    the recorded final texts."""
     times = Counter(
         min(len(occurrences(trace.trace.draft, edit.span)), 2) if edit.span else 0
         for trace in traces
@@ -93,7 +96,7 @@ def execution_report(traces: Sequence[ExecutedTrace]) -> dict[str, Any]:
 
 
 def lost(trace: ExecutedTrace) -> list[RefusedEdit]:
-    """The edits that would have changed the text and were not executed."""
+    """The refused edits that would have changed the text."""
     return [edit for edit in trace.refused if edit.reason not in (UNCHANGED, REPEATED)]
 
 
@@ -103,7 +106,7 @@ def _reached(reaches: Iterable[str]) -> dict[str, int]:
 
 
 def _reach_of(text: str, stored: str) -> str:
-    """The first of REACHES that tells how the text differs from the stored one."""
+    """How the text differs from the recorded one: the first of REACHES that is true."""
     if text == stored:
         return SAME
     if "".join(text.split()) == "".join(stored.split()):
@@ -113,7 +116,8 @@ def _reach_of(text: str, stored: str) -> str:
 
 
 def _not_reached(trace: ExecutedTrace) -> Iterator[dict[str, Any]]:
-    """Yield a row for a trace whose stored text differs by more than spaces: where, and which edits were refused."""
+    """Yield a row if the trace's recorded final text differs by more than spaces: how many differences are where, and
+    which edits were refused."""
     reach = _reach_of(trace.tidied.text, trace.trace.edited)
     if reach in (SAME, SPACES) and not lost(trace):
         return
@@ -128,7 +132,8 @@ def _not_reached(trace: ExecutedTrace) -> Iterator[dict[str, Any]]:
 
 
 def _differences(trace: ExecutedTrace) -> tuple[int, int]:
-    """The number of differences at an executed edit, and of those elsewhere, which somebody made without an edit."""
+    """The number of differences at executed edits, and the number elsewhere, where somebody changed the text without an
+    edit."""
     text, stored = trace.tidied.text, trace.trace.edited
     ours = list(TOKEN.finditer(text))
     matcher = SequenceMatcher(None, [mark[0] for mark in ours], TOKEN.findall(stored), autojunk=False)
@@ -145,7 +150,7 @@ def _differences(trace: ExecutedTrace) -> tuple[int, int]:
 
 
 def _rewritten(placed: Sequence[PlacedEdit]) -> Iterator[tuple[int, int]]:
-    """Yield where each rewrite starts and ends in the edited text."""
+    """Yield the start and the end of each rewrite in the edited text."""
     shift = 0
     for edit in placed:
         start = edit.start + shift
@@ -154,7 +159,8 @@ def _rewritten(placed: Sequence[PlacedEdit]) -> Iterator[tuple[int, int]]:
 
 
 def training_records(traces: Sequence[ExecutedTrace]) -> Iterator[dict[str, Any]]:
-    """Yield chats that teach a model to edit: PEARL's prompt, and a reply with the executed edits and edited text."""
+    """Yield chats for training a model to edit: PEARL's prompt, and a reply with the executed edits and the edited
+    text."""
     for trace in traces:
         names = {(edit.span, edit.rewrite) for edit in trace.verbatim.placed}
         edits = tuple(edit for edit in trace.trace.edits if (edit.span, edit.rewrite) in names)

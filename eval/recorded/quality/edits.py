@@ -1,6 +1,6 @@
-"""Executing recorded edits one after another, and measuring how a score changes with each.
+"""Executing recorded edits one after another, and measuring how much each edit changes a score.
 
-papers/writing-quality-rewards.txt, section 6: each edit raises the median score by 0.2.
+In the paper an edit raises the median score by 0.2 (papers/writing-quality-rewards.txt, section 6).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PRINTED = 0.2  # the paper's median change by an edit
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One edit of a trace, with the scores of the text before and after it."""
+    """One executed edit of a trace, with the scores of the text before and after it."""
 
     record: int  # line of the trace
     edit: PlacedEdit
@@ -47,7 +47,7 @@ class Step:
 
 
 def steps(traces: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
-    """A step for each executed edit, in the order of the draft; each edit is executed after those before it."""
+    """A step for each executed edit. The edits of a trace are executed one after another, in the order of the draft."""
     versions = [  # the draft with none, one, two, ... and all of its edits
         [replaced(trace.trace.draft, trace.tidied.placed[:number]) for number in range(len(trace.tidied.placed) + 1)]
         for trace in traces
@@ -68,8 +68,8 @@ def steps(traces: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
 
 
 def sensitivity_report(traces: Sequence[ExecutedTrace], scores: Scores) -> dict[str, Any] | None:
-    """The change of the score by an edit: median, mean, distribution, by category, and its correlation with the change
-    in length; and the change by all edits of a trace. None where no edit was executed."""
+    """How much an edit changes the score: its median, mean and distribution, by category, and correlated with the
+    change in length; and how much all edits of a trace change it. None if no edit was executed."""
     every = steps(traces, scores)
     if not every:
         return None
@@ -104,12 +104,12 @@ def sensitivity_report(traces: Sequence[ExecutedTrace], scores: Scores) -> dict[
 
 
 def _bootstrap(some: Sequence[Step]) -> Bootstrap:
-    """Resample the traces, or the edits where all are of one trace."""
+    """Make a bootstrap over traces, or over edits if there is only one trace."""
     return Bootstrap(drawn([str(step.record) for step in some]))
 
 
 def _whole_traces(by_trace: Mapping[int, Sequence[Step]]) -> dict[str, Any]:
-    """The change from the draft to the text with all edits, over traces."""
+    """The change of the score by all edits of a trace, over traces."""
     changes = [trace[-1].after - trace[0].before for trace in by_trace.values()]
     bootstrap = Bootstrap([str(record) for record in by_trace])
     return {
@@ -120,7 +120,8 @@ def _whole_traces(by_trace: Mapping[int, Sequence[Step]]) -> dict[str, Any]:
 
 
 def _by_edits(by_trace: Mapping[int, Sequence[Step]]) -> Iterator[dict[str, Any]]:
-    """Yield quartiles of the change from the draft after 1, 2, ... edits, over the traces that have as many."""
+    """Yield the quartiles of the score's change after 1, 2, ... edits, over the traces with at least that many
+    edits."""
     for number in range(1, max(map(len, by_trace.values())) + 1):
         changes = [trace[number - 1].after - trace[0].before for trace in by_trace.values() if len(trace) >= number]
         low, middle, high = np.quantile(changes, (0.25, 0.5, 0.75)).round(6).tolist()
@@ -150,7 +151,7 @@ TABLES: Declared = {
 
 
 def edit_tables(result: Json) -> Iterator[Table]:
-    """Yield tables of the edits executed, of those refused and why, and of the score's change with each edit."""
+    """Yield tables of the executed edits, of the refused edits with reasons, and of the score's change by an edit."""
     spans, reach = result["spans"], result["traces"]["reach"]
     counts = {
         "edits": result["edits"],

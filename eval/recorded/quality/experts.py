@@ -1,4 +1,4 @@
-"""Experts' rankings of a first draft and two edits of it, each with the score of a reward model."""
+"""Experts' rankings of a first draft and two edited versions of it, with a reward model's score for each version."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True)
 class RankedTriplet:
-    """A first draft and two edits of it, with scores and experts' rankings; versions by the keys of VERSIONS."""
+    """A first draft and two edited versions of it, with scores and experts' rankings. The mappings' keys are those of
+    VERSIONS."""
 
     id: str
     genre: str
@@ -58,7 +59,7 @@ class RankedTriplet:
 
 
 def read_triplets(path: Path) -> tuple[RankedTriplet, ...]:
-    """Read the triplets of a file. Raises InputError that names file, record and field, also for a duplicate id."""
+    """Read the triplets of a file. Raises InputError that names file, record and field, and for a duplicate id."""
     known: set[str] = set()
 
     def distinct(value: dict[str, Any], number: int) -> RankedTriplet:
@@ -96,7 +97,7 @@ def _score(version: Any, param: str) -> float:
 
 
 def _ranking(ranking: Any) -> dict[str, int]:
-    """The rank of each version. Raises InputError unless each of the three ranks is given once."""
+    """The rank of each version, 1 to 3. Raises InputError unless each rank is given once."""
     given = ranking if isinstance(ranking, dict) else {}
     ranks = {name: RANK_OF.get(str(given.get(name)), 0) for name in VERSIONS}
     if sorted(ranks.values()) != sorted(RANK_OF.values()):
@@ -125,7 +126,8 @@ TABLES: Declared = {
 
 
 def expert_tables(result: Json) -> Iterator[Table]:
-    """Yield agreement by gap, ranks over all and by domain and model, and printed figures compared with ours."""
+    """Yield tables of the experts' agreement by gap, of their ranks overall and by domain and model, and of our figures
+    next to the paper's."""
     experts = ", ".join(f"{number} of {size}" for size, number in result["experts_of_a_triplet"].items())
     yield Table.of(
         f"Agreement of experts with the order of scores, by their gap: {result['rankings']:,} rankings of "
@@ -146,6 +148,6 @@ def expert_tables(result: Json) -> Iterator[Table]:
 
 
 def _beside_majority(result: Json) -> list[dict[str, Any]]:
-    """The agreement of individual experts by gap; each row also has the number and agreement of majorities."""
+    """The agreement of individual experts by gap; each row is joined with the row of the majorities."""
     majority = {row["gap"]: {"majorities": row["n"], "majority": row["agreement"]} for row in result["majority"]}
     return [{**row, "majority": None, **majority.get(row["gap"], {})} for row in result["individual"]]

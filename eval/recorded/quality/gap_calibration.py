@@ -1,5 +1,5 @@
-"""Experts' agreement with the order of scores, by the gap between scores, and the ranks that experts gave; also for
-other scores of the texts, by a reward model and by trivial scorers."""
+"""How often experts prefer the version with the higher score, by the gap between the two scores; and the ranks that
+experts gave. The scores are the recorded ones, or those of a reward model or a trivial scorer."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class ExpertOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScoredComparison:
-    """Two versions of a triplet, compared by an expert or by the experts' majority, and the gap of their scores."""
+    """Whether an expert, or the experts' majority, prefers the version with the higher score, with the gap of the two
+    scores."""
 
     triplet: str
     versions: tuple[str, str]
@@ -58,7 +59,8 @@ class ScoredComparison:
 
 
 def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> dict[str, Any]:
-    """Agreement by gap, the distribution of ranks by domain and model, and the figures that the paper prints."""
+    """The experts' agreement with the scores by gap, their ranks by domain and model, and the paper's figures next to
+    ours."""
     counts = Counter(len(triplet.rankings) for triplet in triplets)
     counted = of_raters(triplets, options.raters)
     pairs = [pair for triplet in counted for pair in majority_words(triplet, options.majority)]
@@ -97,7 +99,7 @@ def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) ->
 
 
 def of_raters(triplets: Sequence[RankedTriplet], raters: str) -> list[RankedTriplet]:
-    """The triplets that count for majorities, by the choice ``raters``."""
+    """The triplets that count for majorities; ``raters`` is THREE (exactly three experts) or ANY."""
     return [triplet for triplet in triplets if raters != THREE or len(triplet.rankings) == EXPERTS]
 
 
@@ -107,7 +109,7 @@ def _gaps(triplet: RankedTriplet) -> Mapping[tuple[str, str], float]:
 
 
 def individual_words(triplet: RankedTriplet) -> Iterator[ScoredComparison]:
-    """Yield each expert's comparison of each pair whose scores differ."""
+    """Yield each expert's comparison of every two versions whose scores differ."""
     for (one, other), gap in _gaps(triplet).items():
         if gap:
             for expert, ranks in enumerate(triplet.rankings):
@@ -116,7 +118,7 @@ def individual_words(triplet: RankedTriplet) -> Iterator[ScoredComparison]:
 
 
 def majority_words(triplet: RankedTriplet, rule: str) -> Iterator[ScoredComparison | None]:
-    """Yield the majority's comparison of each pair whose scores differ; None where there is no majority."""
+    """Yield the majority's comparison of every two versions whose scores differ; None if there is no majority."""
     for (one, other), gap in _gaps(triplet).items():
         if not gap:
             continue
@@ -125,14 +127,14 @@ def majority_words(triplet: RankedTriplet, rule: str) -> Iterator[ScoredComparis
 
 
 def _lead(triplet: RankedTriplet, one: str, other: str, rule: str) -> float:
-    """Above 0 where the majority ranks ``one`` higher, below 0 where ``other``, 0 for no majority."""
+    """Above 0 if the majority ranks ``one`` higher, below 0 if it ranks ``other`` higher, 0 without a majority."""
     if rule == MEDIAN:
         return median(ranks[other] for ranks in triplet.rankings) - median(ranks[one] for ranks in triplet.rankings)
     return sum(1 if ranks[one] < ranks[other] else -1 for ranks in triplet.rankings)
 
 
 def _ranked_by_majority(triplets: Sequence[RankedTriplet], rule: str) -> list[RankedTriplet]:
-    """The triplets whose three versions the majority orders, each with that order as its only ranking."""
+    """The triplets that the majority orders completely, each with this order as its only ranking."""
     ranked = []
     for triplet in triplets:
         ranks = {
@@ -148,7 +150,8 @@ def agreement_by_gap(
     edges: Sequence[float] = EDGES,
     wide: float | None = WIDE,
 ) -> list[dict[str, Any]]:
-    """A row of agreement for each bin of gaps, for all gaps, and for gaps above ``wide``; intervals over triplets."""
+    """How often comparisons agree with the scores: a row for each bin of gaps, one for all gaps, and one for gaps above
+    ``wide``. Intervals are over triplets."""
     if not comparisons:
         return []
     bootstrap = Bootstrap([pair.triplet for pair in comparisons])
@@ -172,7 +175,7 @@ def agreement_by_gap(
 
 
 def _ranks(triplets: Sequence[RankedTriplet]) -> list[dict[str, Any]]:
-    """The share of each rank and the mean rank of each version, over all rankings."""
+    """For each version, its mean rank and the share of each rank, over all rankings."""
     names = [triplet.id for triplet in triplets for _ in triplet.rankings]
     if not names:
         return []
@@ -186,7 +189,7 @@ def _ranks(triplets: Sequence[RankedTriplet]) -> list[dict[str, Any]]:
 
 
 def _beside(result: Mapping[str, Any], figure: str, where: tuple[str, str], printed: float) -> dict[str, Any]:
-    """The printed figure with ours, and true where it lies in our interval."""
+    """A figure of the paper with ours, and whether it lies in our interval."""
     part, name = where
     key, wanted = ("version", "mean_rank") if part.endswith("ranks") else ("gap", "agreement")
     ours = next((row[wanted] for row in result[part] if row[key] == name), None)
@@ -197,8 +200,8 @@ def _beside(result: Mapping[str, Any], figure: str, where: tuple[str, str], prin
 def rescored_report(
     triplets: Sequence[RankedTriplet], scorers: Sequence[TextScorer], options: ExpertOptions
 ) -> list[dict[str, Any]]:
-    """The experts' agreement with the recorded scores and with each scorer's, and the difference of the two over pairs
-    that both decide. Raises InputError for triplets without texts."""
+    """The experts' agreement with the recorded scores and with each scorer's scores, and the paired difference over the
+    pairs that both can decide. Raises InputError for triplets without texts."""
     without = next((triplet.id for triplet in triplets if len(triplet.texts) < len(VERSIONS)), None)
     if without is not None:
         raise InputError(f"'{without}' has no texts to score: each version needs a candidate.", code="missing_field")
@@ -225,8 +228,8 @@ def rescored_report(
 
 
 def _agreements(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> dict[str, Any]:
-    """Agreement with individual experts and with majorities, over all pairs and by quarters of the gaps, as scores of
-    different kinds have different scales."""
+    """Agreement with individual experts and with majorities, over all pairs and by quarters of the pairs' gaps; bins of
+    fixed width would not fit scores on another scale."""
     individual = [word for triplet in triplets for word in individual_words(triplet)]
     counted = of_raters(triplets, options.raters)
     majority = [word for triplet in counted for word in majority_words(triplet, options.majority) if word is not None]
@@ -240,7 +243,7 @@ def _agreements(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> di
 
 
 def _ahead(scored: Sequence[RankedTriplet], recorded: Sequence[RankedTriplet]) -> dict[str, float] | None:
-    """The paired difference in agreement with individual experts; None without a pair that both scores decide."""
+    """The paired difference in agreement with individual experts; None if there is no pair that both scores decide."""
     agrees, recorded_agrees = (
         {
             (word.triplet, word.versions, word.expert): word.agrees

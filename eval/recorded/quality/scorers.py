@@ -1,5 +1,4 @@
-"""Scorers of writing quality: reward models, and trivial scorers by length, position, repetition, punctuation or
-perplexity."""
+"""Scorers of writing quality: reward models, and trivial scorers such as length, position, repetition or perplexity."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ PENALTY = 1.0  # the usual one
 
 @dataclass(frozen=True, slots=True)
 class PairScorer:
-    """A scorer that prefers one text of each pair: a reward model, a judge, or a rule."""
+    """A scorer that says which text of a pair is better: a reward model, a judge, or a rule."""
 
     name: str
     description: str
@@ -48,7 +47,7 @@ class PairScorer:
 
 @dataclass(frozen=True, slots=True)
 class TextScorer(PairScorer):
-    """A scorer that scores one text at a time and prefers the higher score."""
+    """A scorer that gives each text a score; the text with the higher score is better."""
 
     scores: Scores  # higher for better texts
 
@@ -78,10 +77,8 @@ def type_token(text: str) -> float:
 
 
 def perplexity(texts: Sequence[str]) -> list[float]:
-    """Return the loss of each text per token, in nats, over its first TOKENS tokens.
-
-    Raises ChatError if the embedded model is not installed.
-    """
+    """The loss of each text per token, in nats, over its first TOKENS tokens. Raises ChatError if the embedded model is
+    not installed."""
     from retriever.models.auxiliary import PairGroup
     from retriever.models.load_auxiliary import load_auxiliary
 
@@ -113,8 +110,8 @@ OF_TEXTS = {name: scorer for name, scorer in BY_NAME.items() if isinstance(score
 
 
 def surface_scorer(files: Sequence[Path]) -> PairScorer | None:
-    """A logistic regression on surface features, fitted on the pairs of the files that a reward model was trained on;
-    its margins are the log-odds that the first text is the better one. None for files without pairs."""
+    """A logistic regression on :func:`surface_features`, fitted on the pairs in ``files``. Its margins are the log-odds
+    that the first text is better. None if the files have no pairs."""
     from sklearn.linear_model import LogisticRegression
 
     trained = preferred_versions([record for path in files for record in read_quality(path)])
@@ -162,8 +159,8 @@ def _features(text: str) -> list[float]:
 
 
 def correct(margins: Floats, pairs: Sequence[QualityPair], seed: int) -> tuple[Floats, int]:
-    """1 where a scorer with these ``margins`` prefers the text that people prefer, else 0, (N,), and the number of
-    ties, which a coin decides. A pair whose margin is NaN counts as not correct."""
+    """Whether a scorer with these ``margins`` prefers the text that people prefer, 1 or 0: (N,). Also the number of
+    ties, which a coin decides. A margin of NaN is not correct."""
     coins = np.random.default_rng(seed).choice((-1.0, 1.0), len(pairs))
     ties = margins == 0
     signs = np.sign(np.where(ties, coins, margins))
@@ -172,7 +169,8 @@ def correct(margins: Floats, pairs: Sequence[QualityPair], seed: int) -> tuple[F
 
 
 def text_scorer(scorer: str | None, model: str | None) -> TextScorer | None:
-    """The trivial scorer with this name, or a reward model; None if neither is given. Raises InputError for both."""
+    """Load the trivial scorer with this name or the reward model in this folder; None if neither is given. Raises
+    InputError if both are given."""
     if scorer is not None and model is not None:
         raise InputError("--scorer and --model are two ways to score; give one.", param="scorer")
     if model is not None:
@@ -181,14 +179,15 @@ def text_scorer(scorer: str | None, model: str | None) -> TextScorer | None:
 
 
 def reward_scorer(model: str) -> TextScorer:
-    """Load a reward model as a scorer. Raises InputError for a folder without one, or with one for pairs only."""
+    """Load a reward model as a scorer. Raises InputError if the folder has no reward model, or one that can only
+    compare pairs."""
     from retriever.reward.model import load_scores
 
     return TextScorer.of(model, f"the text that {model} scores higher", load_scores(model, f"--model {model}"))
 
 
 def reward_pair_scorer(name: str, model: RewardModel) -> PairScorer:
-    """A reward model as a scorer of pairs, under the ``name`` by which its folder was given."""
+    """Make a scorer of pairs from a reward model. ``name``: what to call the scorer, such as the model's folder."""
     artifact = model.artifact
     return PairScorer(
         name,
