@@ -40,8 +40,7 @@ class ScoredPairs:
     bootstrap: Bootstrap  # over original texts
 
     def accuracy(self, scorer: str, part: Part) -> Estimate:
-        """A scorer's accuracy on ``part``, a mask of pairs: the mean of its accuracies in the sets with pairs in this
-        part."""
+        """A scorer's accuracy on a part of the pairs (a mask): the mean over the sets that have pairs in this part."""
         held = [members & part for members in self.sets if (members & part).any()]
         right = self.correct[scorer]
         columns = np.column_stack([column for members in held for column in (right * members, members)])
@@ -195,16 +194,14 @@ def _part(scored: ScoredPairs, part: Part) -> dict[str, Any]:
 
 
 def _difference(accuracies: Mapping[str, Estimate], scorer: str, rivals: Sequence[str]) -> dict[str, Any] | None:
-    """The scorer's paired difference from the best rival. The best is chosen on the same pairs, which favours the
-    rival."""
+    """The scorer's paired difference from the best rival; the best is chosen on the same pairs, which favours it."""
     best = max(rivals, key=lambda name: accuracies[name].value)
     gap = (accuracies[scorer] - accuracies[best]).to_json()
     return None if gap is None else {"against": best, **gap}
 
 
 def quality_tables(result: Json) -> Iterator[Table]:
-    """Yield a table of accuracy over all sets, in each set, by origin and by length; then tables of the pairs'
-    faults."""
+    """Yield a table of accuracy over all sets, in each set, by origin and by length; then tables of faults."""
     parts = _columns(result)
     several = len(result["sets"]) > 1
     names = list(dict.fromkeys((result["scorer"], *result["baselines"])))

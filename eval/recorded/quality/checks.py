@@ -60,15 +60,13 @@ def cut_check(tokens: int, *, together: bool) -> Check[Pairs]:
 
 
 def in_earlier_set(pairs: Pairs, earlier: Mapping[frozenset[str], str]) -> Finding | None:
-    """Find pairs whose two texts, in any order, occur in an earlier file. ``earlier``: where, by the two texts. None if
-    there are no such pairs."""
+    """Find pairs whose two texts, in any order, are in an earlier file. ``earlier``: the place of each two texts."""
     twice = {pair.line: earlier[pair.texts] for pair in pairs if pair.texts in earlier}
     return _elsewhere("in_earlier_set", "Pairs of an earlier file, which count there alone.", twice, len(pairs))
 
 
 def leaks(tested: Sequence[QualityRecord], trained: Sequence[tuple[Path, QualityRecord]]) -> Finding | None:
-    """Find tested records with a paragraph that is also, edited or not, in the training records. None if there are no
-    such records."""
+    """Find tested records with a paragraph that, edited or not, is in the training records; None if there is none."""
     records: list[tuple[Path | None, QualityRecord]] = [*trained, *((None, record) for record in tested)]
     texts = [(path, record, text) for path, record in records for text in paragraphs(record)]
     groups = underlying([text for *_, text in texts])
@@ -83,8 +81,7 @@ def leaks(tested: Sequence[QualityRecord], trained: Sequence[tuple[Path, Quality
 
 
 def _elsewhere(check: str, what: str, locations: Mapping[int, str], number: int) -> Finding | None:
-    """The finding that records (by line) also occur at other ``locations``, of which it names the first few; None
-    without any."""
+    """The finding that records (by line) also stand at other ``locations``, of which it names the first few."""
     if not locations:
         return None
     named = ", ".join(f"{line} is {location}" for line, location in list(locations.items())[:NAMED])

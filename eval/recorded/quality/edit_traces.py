@@ -1,5 +1,4 @@
-"""Executing recorded traces of edits: how near the results come to the recorded final texts, and why edits were
-refused."""
+"""Executing recorded traces of edits: how near the results come to the recorded texts, and why edits were refused."""
 
 from __future__ import annotations
 
@@ -34,8 +33,7 @@ NEAR = 2  # characters from an edit at which a difference still is at its seam
 
 @dataclass(frozen=True, slots=True)
 class ExecutedTrace:
-    """A recorded trace of edits, executed twice: with rewrites joined smoothly to the surrounding text, and
-    verbatim."""
+    """A recorded trace of edits, executed twice: with rewrites joined to the surrounding text, and verbatim."""
 
     trace: EditTrace
     tidied: Execution  # with rewrites joined to the text around them
@@ -67,8 +65,8 @@ def executed(traces: Sequence[EditTrace]) -> list[ExecutedTrace]:
 
 
 def execution_report(traces: Sequence[ExecutedTrace]) -> dict[str, Any]:
-    """Count the edits executed and refused, and how often the text has their spans; measure how near results come to
-    the recorded final texts."""
+    """Count executed and refused edits and how often their spans occur; measure how near results come to recorded
+    texts."""
     times = Counter(
         min(len(occurrences(trace.trace.draft, edit.span)), 2) if edit.span else 0
         for trace in traces
@@ -116,8 +114,7 @@ def _reach_of(text: str, stored: str) -> str:
 
 
 def _not_reached(trace: ExecutedTrace) -> Iterator[dict[str, Any]]:
-    """Yield a row if the trace's recorded final text differs by more than spaces: how many differences are where, and
-    which edits were refused."""
+    """Yield a row if the recorded text differs by more than spaces: where it differs, and which edits were refused."""
     reach = _reach_of(trace.tidied.text, trace.trace.edited)
     if reach in (SAME, SPACES) and not lost(trace):
         return
@@ -132,8 +129,7 @@ def _not_reached(trace: ExecutedTrace) -> Iterator[dict[str, Any]]:
 
 
 def _differences(trace: ExecutedTrace) -> tuple[int, int]:
-    """The number of differences at executed edits, and the number elsewhere, where somebody changed the text without an
-    edit."""
+    """The number of differences at an executed edit, and elsewhere, where somebody changed the text without an edit."""
     text, stored = trace.tidied.text, trace.trace.edited
     ours = list(TOKEN.finditer(text))
     matcher = SequenceMatcher(None, [mark[0] for mark in ours], TOKEN.findall(stored), autojunk=False)
@@ -159,7 +155,7 @@ def _rewritten(placed: Sequence[PlacedEdit]) -> Iterator[tuple[int, int]]:
 
 
 def training_records(traces: Sequence[ExecutedTrace]) -> Iterator[dict[str, Any]]:
-    """Yield chats for training a model to edit: PEARL's prompt, and a reply with the executed edits and the edited
+    """Yield chats that train a model to edit: PEARL's prompt, and a reply with the executed edits and the edited
     text."""
     for trace in traces:
         names = {(edit.span, edit.rewrite) for edit in trace.verbatim.placed}

@@ -120,8 +120,7 @@ def _whole_traces(by_trace: Mapping[int, Sequence[Step]]) -> dict[str, Any]:
 
 
 def _by_edits(by_trace: Mapping[int, Sequence[Step]]) -> Iterator[dict[str, Any]]:
-    """Yield the quartiles of the score's change after 1, 2, ... edits, over the traces with at least that many
-    edits."""
+    """Yield quartiles of the score's change after 1, 2, ... edits, over the traces with at least that many edits."""
     for number in range(1, max(map(len, by_trace.values())) + 1):
         changes = [trace[number - 1].after - trace[0].before for trace in by_trace.values() if len(trace) >= number]
         low, middle, high = np.quantile(changes, (0.25, 0.5, 0.75)).round(6).tolist()

@@ -47,8 +47,7 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True)
 class RankedTriplet:
-    """A first draft and two edited versions of it, with scores and experts' rankings. The mappings' keys are those of
-    VERSIONS."""
+    """A first draft and two edits of it, with scores and experts' rankings. Mappings have the keys of VERSIONS."""
 
     id: str
     genre: str
@@ -126,8 +125,7 @@ TABLES: Declared = {
 
 
 def expert_tables(result: Json) -> Iterator[Table]:
-    """Yield tables of the experts' agreement by gap, of their ranks overall and by domain and model, and of our figures
-    next to the paper's."""
+    """Yield tables of experts' agreement by gap, of ranks by domain and model, and of printed figures next to ours."""
     experts = ", ".join(f"{number} of {size}" for size, number in result["experts_of_a_triplet"].items())
     yield Table.of(
         f"Agreement of experts with the order of scores, by their gap: {result['rankings']:,} rankings of "

@@ -48,8 +48,7 @@ class ExpertOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScoredComparison:
-    """Whether an expert, or the experts' majority, prefers the version with the higher score, with the gap of the two
-    scores."""
+    """Whether an expert, or the majority, prefers the version with the higher score; with the gap of the two scores."""
 
     triplet: str
     versions: tuple[str, str]
@@ -59,7 +58,7 @@ class ScoredComparison:
 
 
 def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> dict[str, Any]:
-    """The experts' agreement with the scores by gap, their ranks by domain and model, and the paper's figures next to
+    """Agreement with the scores by gap, the experts' ranks by domain and model, and the paper's figures next to
     ours."""
     counts = Counter(len(triplet.rankings) for triplet in triplets)
     counted = of_raters(triplets, options.raters)

@@ -77,8 +77,8 @@ def type_token(text: str) -> float:
 
 
 def perplexity(texts: Sequence[str]) -> list[float]:
-    """The loss of each text per token, in nats, over its first TOKENS tokens. Raises ChatError if the embedded model is
-    not installed."""
+    """The mean loss of each text per token, in nats, over its first TOKENS tokens. Raises ChatError without the
+    embedded model."""
     from retriever.models.auxiliary import PairGroup
     from retriever.models.load_auxiliary import load_auxiliary
 
@@ -169,8 +169,7 @@ def correct(margins: Floats, pairs: Sequence[QualityPair], seed: int) -> tuple[F
 
 
 def text_scorer(scorer: str | None, model: str | None) -> TextScorer | None:
-    """Load the trivial scorer with this name or the reward model in this folder; None if neither is given. Raises
-    InputError if both are given."""
+    """The trivial scorer of this name, or the reward model; None if neither is given. Raises InputError for both."""
     if scorer is not None and model is not None:
         raise InputError("--scorer and --model are two ways to score; give one.", param="scorer")
     if model is not None:
@@ -179,8 +178,7 @@ def text_scorer(scorer: str | None, model: str | None) -> TextScorer | None:
 
 
 def reward_scorer(model: str) -> TextScorer:
-    """Load a reward model as a scorer. Raises InputError if the folder has no reward model, or one that can only
-    compare pairs."""
+    """Load a reward model as a scorer. Raises InputError if the folder has none, or one that only compares pairs."""
     from retriever.reward.model import load_scores
 
     return TextScorer.of(model, f"the text that {model} scores higher", load_scores(model, f"--model {model}"))

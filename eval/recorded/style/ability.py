@@ -1,5 +1,5 @@
-"""General ability of judges and of writers, ``{"model": {"score"?: 0.7, "family"?: "..."}}``: whether better models
-judge better, and how well a judge judges texts by itself, by its family and by weaker models."""
+"""How good judges and writers are in general, and whether better models judge better. Also how well a judge judges
+texts by itself, by its family, and by weaker models. Abilities are ``{"model": {"score"?: 0.7, "family"?: "..."}}``."""
 
 from __future__ import annotations
 
@@ -55,11 +55,9 @@ def read_abilities(path: Path) -> Abilities:
 
 
 def correlations(columns: Columns, abilities: Abilities) -> Iterator[dict[str, Any]]:
-    """Pearson's r of the judges' F1 with their ability score: overall, by task, by scheme, and by both.
-
-    A judge's F1 is the mean over its cells of task and scheme, so that cells with more texts count no more. The
-    interval is Fisher's, over judges.
-    """
+    """Pearson's r between the judges' F1 and their ability score: overall, by task, by scheme, and by both. A judge's
+    F1 is the mean over tasks and schemes, so that a task with more texts does not count more. Intervals are Fisher's,
+    over judges."""
     f1 = columns.f1([(unit.key.judge, unit.about.task, unit.key.scheme) for unit in columns.units])
     cells = {cell: estimate.value for cell, estimate in f1.items() if np.isfinite(estimate.value)}
     for scheme in (None, *sorted({scheme for _, _, scheme in cells})):
@@ -86,12 +84,12 @@ def _own(unit: JudgedUnit, judge: Ability, writer: Ability) -> bool | None:
 
 
 def _family(unit: JudgedUnit, judge: Ability, writer: Ability) -> bool | None:
-    """True when judge and writer are of one family, as a judge is with itself; None if either is unknown."""
+    """True if judge and writer are of one family, also if they are the same model; None if a family is unknown."""
     return judge.family == writer.family if judge.family and writer.family else None
 
 
 def _stronger(unit: JudgedUnit, judge: Ability, writer: Ability) -> bool | None:
-    """True when the judge scores higher than the writer; None for equals, itself included, and unknown scores."""
+    """True if the judge's score is above the writer's; None if the scores are equal or unknown."""
     if judge.score is None or writer.score is None or judge.score == writer.score:
         return None
     return judge.score > writer.score
@@ -105,11 +103,9 @@ CONTRASTS: Mapping[str, tuple[str, str, Callable[[JudgedUnit, Ability, Ability],
 
 
 def contrasts(columns: Columns, abilities: Abilities) -> Iterator[dict[str, Any]]:
-    """The difference in F1 between the two sides of each of CONTRASTS, by scheme, over all tasks and in each.
-
-    The paper pools all judgements of a side, so a good judge that is on one side only moves the difference;
-    ``within_judges`` is the mean difference of the judges that are on both sides.
-    """
+    """The difference in F1 between the two sides of each of CONTRASTS, such as own and other texts, by scheme and task.
+    The paper pools all judgements of a side, so judges that are on one side only change the difference;
+    ``within_judges`` is the mean difference of the judges that are on both sides."""
     tasks = sorted({unit.about.task for unit in columns.units}, key=str)
     models = [(unit.key.judge, unit.about.generator or "") for unit in columns.units]
     known = [(abilities.get(judge, UNKNOWN), abilities.get(writer, UNKNOWN)) for judge, writer in models]

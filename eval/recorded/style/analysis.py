@@ -1,4 +1,5 @@
-"""Correlations between styles, styles by the persona a text was written for, and typical trigrams of reasons.
+"""Correlations between styles, style by the persona that a text was written for, and typical trigrams of the judges'
+and people's reasons.
 
 Dimensions in comments: N units, K levels.
 """
@@ -31,7 +32,7 @@ SAME = "one of the two has the same label everywhere"
 
 @dataclass(frozen=True, slots=True)
 class RaterLevels:
-    """The levels of style that a judge, or people together, gave to texts."""
+    """The levels (how much of a style) that one judge, or people together, gave to texts."""
 
     rater: str
     scheme: str | None
@@ -42,7 +43,7 @@ class RaterLevels:
 
 
 def levels_of_raters(units: Sequence[JudgedUnit], people: People, options: StyleOptions) -> Iterator[RaterLevels]:
-    """Yield the levels by people, if they rated styles, then those by every judge with every scheme."""
+    """Yield the levels by people, if they rated styles, then the levels by every judge with every scheme."""
     subjects = tuple(subject for subject in people.ratings if subject.kind == DETECTION)
     if subjects:
         levels = people.scale(DETECTION, options)
@@ -63,7 +64,7 @@ def _won(votes: Floats) -> int | None:
 
 
 def correlations(rated: RaterLevels) -> Iterator[dict[str, Any]]:
-    """Spearman's rho between every two styles, over the texts that are labelled for both."""
+    """Spearman's rho between every two styles, over the texts that have a level for both."""
     by_style: dict[str, dict[str, int]] = defaultdict(dict)
     for subject, level in zip(rated.subjects, rated.level, strict=True):
         if level is not None:
@@ -89,7 +90,7 @@ def correlations(rated: RaterLevels) -> Iterator[dict[str, Any]]:
 
 
 def spearman(tables: Floats) -> Floats:
-    """Spearman's rho, as Pearson's r of mean ranks, from counts of two styles' levels i and j, (..., K * K)."""
+    """Spearman's rho from the counts of texts with level i of one style and level j of another, (..., K * K)."""
     size = int(np.sqrt(tables.shape[-1]))
     table = tables.reshape(*tables.shape[:-1], size, size)
     rows, columns = table.sum(axis=-1), table.sum(axis=-2)
@@ -100,7 +101,7 @@ def spearman(tables: Floats) -> Floats:
 
 
 def by_persona(rated: RaterLevels, personas: Mapping[Subject, str | None]) -> Iterator[dict[str, Any]]:
-    """P(level | persona) of each style, over single ratings or draws, for texts whose persona is known."""
+    """P(level | persona) of each style, over single ratings or draws; texts of unknown persona are left out."""
     keys = [(personas[subject] or NULL, subject.style) if subject in personas else None for subject in rated.subjects]
     texts = Texts([subject.item for subject in rated.subjects])
     for (persona, style), sums in texts.sums(keys, rated.votes).items():
@@ -119,13 +120,15 @@ def _share(index: int) -> Callable[[Floats], Floats]:
 
 
 def of_judges(justifications: Sequence[Justification]) -> Iterator[dict[str, Any]]:
-    """Yield the most typical trigrams (TF-IDF) of judges' reasons for finding a style or comparing texts."""
+    """Yield the most typical trigrams (TF-IDF) of the reasons that judges gave for finding a style or for a
+    comparison."""
     positive = ((reply.key.kind, reply.key.style, reply.text) for reply in justifications if reply.label != ABSENT)
     yield from _by_style("judges", positive)
 
 
 def of_people(justifications: Sequence[tuple[Subject, str, str]]) -> Iterator[dict[str, Any]]:
-    """Yield the most typical trigrams (TF-IDF) of people's reasons for the highest level (table 17) or comparing."""
+    """Yield the most typical trigrams (TF-IDF) of the reasons people gave for the highest level (table 17) or a
+    comparison."""
     strong = (
         (subject.kind, subject.style, text)
         for subject, label, text in justifications
@@ -135,8 +138,8 @@ def of_people(justifications: Sequence[tuple[Subject, str, str]]) -> Iterator[di
 
 
 def _by_style(who: str, reasons: Iterable[tuple[str, str, str]]) -> Iterator[dict[str, Any]]:
-    """The trigrams with the highest mean TF-IDF over a style's texts; rarity is counted over all texts of a kind.
-    ``reasons`` are kinds, styles and texts. Common English words are left out before trigrams are formed."""
+    """Yield the trigrams with the highest mean TF-IDF in each style's ``reasons`` (kind, style, text). Document
+    frequencies are of all reasons of the kind; common English words are removed first."""
     texts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for kind, style, text in reasons:
         texts[kind, style].append(text)

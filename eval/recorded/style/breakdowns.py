@@ -1,6 +1,6 @@
-"""F1 by task, judge, persona, generator and style, within each scheme: pooled over judgements, and as the mean over
-judges with its standard error, as the paper's tables print it. Also how far F1 depends on the persona that a text was
-written for, and on the persona that the judge was told to be, which should not matter."""
+"""F1 by task, judge, persona, generator and style, for each scheme: pooled over judgements, and as the mean over judges
+with its standard error, as in the paper's tables. Also how much F1 depends on the persona that a text was written for,
+and on the persona that the judge was told to be, which should not matter."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NO_DEFAULT = f"the judge was never told to be {' or '.join(DEFAULT_PERSONAS)}"
 
 
 def breakdowns(columns: Columns, groupings: Sequence[tuple[str, ...]] = BY) -> Iterator[dict[str, Any]]:
-    """Yield the figures of each group of units, within each scheme."""
+    """Yield the figures of each group of units, by each of ``groupings``, within each scheme."""
     for scheme in columns.schemes:
         for by in groupings:
             groups: list[tuple[Hashable, ...] | None] = []
@@ -72,7 +72,7 @@ def breakdowns(columns: Columns, groupings: Sequence[tuple[str, ...]] = BY) -> I
 
 
 def measured(columns: Columns, sums: Sums) -> dict[str, Any]:
-    """The figures of one confusion; if F1 is undefined it is null, with a reason."""
+    """The figures of one confusion (``sums``); if F1 is undefined it is null, with a reason."""
     average, labels = columns.average, columns.labels
     estimate = sums.estimate(partial(counts.f1, average=average))
     people = counts.people_counts(sums.value)
@@ -102,7 +102,8 @@ def measured(columns: Columns, sums: Sums) -> dict[str, Any]:
 
 
 def _chances(labels: Sequence[str], people: Floats) -> dict[str, Floats]:
-    """The probability of each label by the RULES that need no judge, (K,), from people's counts of it."""
+    """The probabilities of the labels, (K,), under each of the RULES, which label without a judge. ``people``: how
+    often people gave each label."""
     certain = np.eye(len(people))
     always = {"always_present": PRESENT, "always_tie": TIE}
     return {
@@ -114,7 +115,7 @@ def _chances(labels: Sequence[str], people: Floats) -> dict[str, Floats]:
 
 
 def _frequency(sums: Sums, index: int) -> dict[str, Any]:
-    """The share of a label in the judge's and in people's, over the units that both have labelled."""
+    """How often the judge and how often people give a label, over the units with labels of both."""
 
     def share(labels: Floats) -> Floats:
         return ratio(labels[..., index], labels.sum(axis=-1))
@@ -133,8 +134,7 @@ def _or_none(value: float) -> float | None:
 
 
 def reflections(columns: Columns) -> Iterator[dict[str, Any]]:
-    """The change in F1 when a judge answers again after it was shown its first answer; by judge, over all tasks and in
-    each."""
+    """For each judge, overall and by task: the change in F1 if the judge sees its first answer and answers again."""
     reflected = {scheme.removesuffix(REFLECTED) for scheme in columns.schemes if scheme.endswith(REFLECTED)}
     schemes = [unit.key.scheme.removesuffix(REFLECTED) for unit in columns.units]
     again = [unit.key.scheme.endswith(REFLECTED) for unit in columns.units]
@@ -159,8 +159,8 @@ def reflections(columns: Columns) -> Iterator[dict[str, Any]]:
 
 
 def sensitivity(columns: Columns) -> Iterator[dict[str, Any]]:
-    """The mean and standard error over personas of a judge's F1, by scheme, and by task within it; texts of the null
-    persona are left out."""
+    """The mean and standard error of a judge's F1 over personas, by scheme and by task; texts of the null persona are
+    left out."""
     for by_task in (False, True):
         keys = [
             (unit.key.scheme, unit.about.task if by_task else "", unit.key.judge, unit.about.persona)
@@ -185,7 +185,8 @@ def sensitivity(columns: Columns) -> Iterator[dict[str, Any]]:
 
 
 def irrelevant_attributes(columns: Columns) -> Iterator[dict[str, Any]]:
-    """The F1 of a judge told to be some persona, relative to its F1 as a human or typical person; 0.1: a tenth more."""
+    """The relative change of a judge's F1 if it is told to be some persona; 0.1 is a tenth more than as a default
+    persona."""
     keys = [(unit.key.judge, unit.key.scheme, unit.key.judge_persona or "") for unit in columns.units]
     defaults = columns.f1([key[:2] if key[2] in DEFAULT_PERSONAS else None for key in keys])
     number = Counter(keys)

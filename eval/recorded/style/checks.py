@@ -78,7 +78,7 @@ def check_judged(judged: StyleJudgements, options: StyleOptions) -> Iterator[Sty
 
 
 def check_absent(judged: StyleJudgements) -> Iterator[StyleFinding]:
-    """Report facts that no judgement of a judge and scheme states, though figures depend on them."""
+    """Report fields that figures depend on, but that all judgements of a judge and scheme lack."""
     groups = _by_judge(judged)
 
     def without(said: Callable[[JudgedUnit], object]) -> list[str]:
@@ -91,7 +91,8 @@ def check_absent(judged: StyleJudgements) -> Iterator[StyleFinding]:
 
 
 def check_people(people: People, labels: Mapping[Subject, str | None]) -> Iterator[StyleFinding]:
-    """Report faults of people's ratings, such as one label for nearly all, or a preferred position beyond chance."""
+    """Report faults of people's ratings, such as the same label for nearly every text, or too many preferences for text
+    a."""
     ratings = people.ratings.items()
     yield from _of("rated_once", [_shown(subject) for subject, counts in ratings if sum(counts.values()) == 1])
     yield from _of("no_vote", [_shown(subject) for subject, label in labels.items() if label is None])
@@ -110,7 +111,7 @@ def check_people(people: People, labels: Mapping[Subject, str | None]) -> Iterat
 
 
 def check_matched(judged: StyleJudgements, people: People, options: StyleOptions) -> Iterator[StyleFinding]:
-    """Report texts that only judges or only people rated, and judges with two labels where people have three."""
+    """Report texts that only judges or only people rated, and judges with two labels if people have three."""
     seen = {unit.subject for unit in judged.units}
     yield from _of("not_rated", sorted({_shown(subject) for subject in seen - people.ratings.keys()}))
     yield from _of("not_judged", [_shown(subject) for subject in people.ratings if subject not in seen])
@@ -134,7 +135,7 @@ def _by_judge(judged: StyleJudgements) -> Mapping[str, Sequence[JudgedUnit]]:
 
 
 def _of(check: str, names: Sequence[str]) -> Iterator[StyleFinding]:
-    """The finding about these judges or items; none without any."""
+    """The finding about these judges or items; nothing if there are none."""
     if names:
         level, message = MESSAGES[check]
         yield StyleFinding(check, level, f"{len(names):,} {message}", len(names), tuple(names))

@@ -1,8 +1,8 @@
-"""Choices that papers/style-judges.txt leaves open about labels, and the presets of these choices.
+"""Choices about labels that papers/style-judges.txt leaves open, and the presets that make them.
 
-The paper counts the raters of a text by majority and says that "somewhat" and "very" are both present, but not which
-comes first: of four "not", three "somewhat" and three "very" the most common level is "not", while six of ten say that
-the style is present. Nor does it say how "can't tell" and even votes count.
+The paper takes the raters' majority and says that "somewhat" and "very" are both present, but not which step is first.
+If four raters say "not", three "somewhat" and three "very", the most common level is "not", while six of ten say that
+the style is present. The paper does not say how "can't tell" and tied votes are counted, either.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StyleOptions:
-    """The values chosen for a run."""
+    """The values of all choices for a run."""
 
     preset: str
     votes: str
@@ -97,5 +97,5 @@ class StyleOptions:
 
 
 def chosen(preset: str, overrides: Iterable[str] | None = ()) -> StyleOptions:
-    """The preset's values with those given instead. Raises InputError for unknown names or values."""
+    """The preset's values, with ``overrides`` (NAME=VALUE). Raises InputError for unknown names or values."""
     return StyleOptions(preset=preset, **PRESETS.chosen(preset, overrides))

@@ -1,10 +1,10 @@
-"""Agreement of judges with themselves over draws, of people with each other, of judges with people and each other.
+"""Agreement of a judge's draws (repeated judgements) with each other, of people with each other, of judges with people,
+and of judges with each other.
 
-By Randolph's kappa (Randolph 2005), which takes chance agreement for 1 / K, so no rater need know how common a label
-is; its bands are those of Landis and Koch. The paper's Table 2, over judges, is said to be the mean of its Tables 18 to
-20 and is not: email by yes or no has 0.92, the mean of the eight judges is 0.858 (their median 0.90), and all twelve
-figures are 0.03 to 0.12 above the means, which no choice of judges explains. Table 3 is the mean of Table 26. The
-figure over judges here is their mean, with their number and the lowest and highest.
+The measure is Randolph's kappa (Randolph 2005) with chance agreement 1 / K and the bands of Landis and Koch. The
+paper's Table 2, over judges, is said to be the mean of its Tables 18 to 20 and is not: email by yes or no has 0.92, the
+mean of the eight judges is 0.858 (their median 0.90), and all twelve figures are 0.03 to 0.12 above the means. Table 3
+is the mean of Table 26. Our figure over judges is the mean, with the number of judges, the lowest and the highest.
 
 Dimensions in comments: N units, K labels.
 """
@@ -33,8 +33,9 @@ NameT = TypeVar("NameT", bound=Hashable)
 
 
 def randolph(counts: Floats, keys: Sequence[NameT | None], texts: Texts) -> dict[NameT, dict[str, Any]]:
-    """Randolph's kappa of the units of each key, from label counts, (N, K), by the agreement of each unit's pairs of
-    ratings. ``ratings``: the most common number of ratings per unit; ``other_number``: the number of other units."""
+    """Randolph's kappa for the units of each key, from counts of labels, (N, K), pooled over pairs of ratings of a
+    unit. ``ratings``: the most common number of ratings per unit; ``other_number``: the number of units with any
+    other."""
     number = counts.sum(axis=1)
     agreement = np.column_stack((pair_agreement(counts), np.ones_like(number)))
     shared = texts.sums([key if several else None for key, several in zip(keys, number > 1, strict=True)], agreement)
@@ -65,7 +66,7 @@ def randolph(counts: Floats, keys: Sequence[NameT | None], texts: Texts) -> dict
 
 
 def self_consistency(kind: str, units: Sequence[JudgedUnit], options: StyleOptions) -> Iterator[dict[str, Any]]:
-    """Yield a judge's agreement with itself by scheme and judge, over all tasks and by task."""
+    """Yield the agreement of each judge's draws with each other, by scheme and judge, over all tasks and by task."""
     counts = np.array([[unit.votes(options).get(label, 0) for label in LABELS[kind]] for unit in units], float)
     texts = Texts.of(units)
     for by_task in (False, True):
@@ -75,7 +76,7 @@ def self_consistency(kind: str, units: Sequence[JudgedUnit], options: StyleOptio
 
 
 def over_judges(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the mean of the judges' kappas, with the lowest and highest, by scheme and task."""
+    """Yield the mean, the lowest and the highest of the judges' kappas, by scheme and task. ``rows``: of the judges."""
     kappas: dict[tuple[str, ...], list[float]] = defaultdict(list)
     for row in rows:
         kappas[row["kind"], row["scheme"], row["task"]] += [row["kappa"]["value"]] if row["kappa"] else []
@@ -88,8 +89,8 @@ def over_judges(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def among_people(
     people: People, judged: Mapping[Subject, JudgedUnit], options: StyleOptions
 ) -> Iterator[dict[str, Any]]:
-    """Yield people's agreement on levels, and on the labels that levels stand for: overall, by task, by style, by both.
-    The task is that of the judgements; an item that was not judged counts only in the rows over all tasks."""
+    """Yield people's agreement on levels, and on the labels that levels stand for: overall, by task, by style, and by
+    both. Tasks are known from ``judged``; an item without a judgement counts only in the rows over all tasks."""
     for kind in people.scales:
         subjects = [subject for subject in people.ratings if subject.kind == kind]
         scale = people.scale(kind, options)
@@ -111,7 +112,7 @@ def among_people(
 def with_each_other(
     kind: str, units: Sequence[JudgedUnit], people: Mapping[Subject, str | None], options: StyleOptions
 ) -> Iterator[dict[str, Any]]:
-    """Yield all coefficients of agreement of judges' and people's labels, and of every two of them, by scheme."""
+    """Yield, for each scheme, all coefficients of agreement among judges and people, and for every two of them."""
     for scheme in sorted({unit.key.scheme for unit in units}):
         judged = sorted((unit for unit in units if unit.key.scheme == scheme), key=lambda unit: unit.key.judge)
         labelled = [

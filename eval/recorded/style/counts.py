@@ -1,10 +1,11 @@
-"""Counts of people's labels by the judge's, by groups of units, over all units and in every resample of the texts.
+"""Confusions of people's labels with the judge's labels, for groups of units: over all units and in every resample of
+the texts.
 
-F1 is that of "present" for detection, and the mean of the three labels' F1 for ranking (the paper does not name its
-average; that chance comes to 33 fits only this one).
+F1 is of the label "present" for detection, and the mean of the three labels' F1 for ranking (the paper does not say
+which; only this mean gives its 33 for chance).
 
 Dimensions in comments: N units, U texts, G groups, F features, K labels, R resamples. Code K means no label. Confusions
-are (..., K * (K + 1)), people's label by the judge's, whose last column is for no label.
+are (..., K * (K + 1)), people's label by the judge's label; the last column is for no label.
 """
 
 from __future__ import annotations
@@ -32,22 +33,24 @@ UNDEFINED = Estimate(np.nan, np.array([np.nan]))
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Sums of features over the units of a group: over all, (F,), and in each resample, (R, F)."""
+    """Sums of features over the units of a group: ``value`` over all units, (F,), and ``resampled`` in each resample,
+    (R, F)."""
 
     value: Floats
     resampled: Floats
 
     def estimate(self, fold: Callable[[Floats], Floats]) -> Estimate:
-        """The estimate of a statistic of the sums, ``fold``: (..., F) -> (...)."""
+        """Estimate a statistic with its interval; ``fold`` computes it from sums, (..., F) -> (...)."""
         return Estimate(float(fold(self.value)), fold(self.resampled))
 
 
 class Texts:
-    """Resamples of the units' texts, or of the requests of ranked texts, as labels of one text are dependent."""
+    """Resamples of the units' texts; of the requests where texts were ranked. Labels of one text depend on each
+    other."""
 
     @classmethod
     def of(cls, units: Sequence[JudgedUnit]) -> Texts:
-        """Resample by request, or by text if all are for one request, or by style if all are of one text."""
+        """Resample by request; by text if all units have one request, or by style if all units have one text."""
         subjects = [unit.subject for unit in units]
         return cls(drawn([unit.cluster for unit in units], [one.item for one in subjects], list(map(str, subjects))))
 
@@ -59,7 +62,7 @@ class Texts:
         self._bootstrap = Bootstrap(texts)
 
     def sums(self, keys: Sequence[NameT | None], features: Floats) -> dict[NameT, Sums]:
-        """The sums of features, (N, F), over the units of each key, (N,), sorted; units of key None are ignored."""
+        """Sum the features, (N, F), over the units of each key. ``keys``: (N,); units with the key None are ignored."""
         names = sorted({key for key in keys if key is not None}, key=str)
         if not names:
             return {}
@@ -75,7 +78,8 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The units of one kind that people have labelled, as columns: the judge's and people's labels."""
+    """The units of one kind that people have labelled, with the judge's labels (``said``) and people's labels
+    (``gold``)."""
 
     kind: str
     labels: tuple[str, ...]
@@ -90,7 +94,8 @@ class Columns:
         return sorted({unit.key.scheme for unit in self.units})
 
     def confusions(self, keys: Sequence[NameT | None]) -> dict[NameT, Sums]:
-        """By key, counts of people's label i with the judge's label j, the last j for no label: F is K * (K + 1)."""
+        """For each key, the confusion of its units: counts of people's label i with the judge's label j; the last j is
+        no label."""
         size = len(self.labels)
         codes = self.gold * (size + 1) + self.said
         return self.texts.sums(keys, np.eye(size * (size + 1))[codes])
@@ -103,7 +108,7 @@ class Columns:
 def columns_of(
     kind: str, units: Sequence[JudgedUnit], people: Mapping[Subject, str | None], options: StyleOptions
 ) -> Columns | None:
-    """The judges' and people's labels of the units that people labelled; None where they labelled no unit."""
+    """The judges' and people's labels of the units that people have labelled; None if there are no such units."""
     rated = [unit for unit in units if people.get(unit.subject) is not None]
     said = [unit.label(options) for unit in rated]
     return columns_with(kind, LABELS[kind], AVERAGES[kind], rated, said, people, options) if rated else None
@@ -118,7 +123,7 @@ def columns_with(
     people: Mapping[Subject, str | None],
     options: StyleOptions,
 ) -> Columns:
-    """Columns of units that people have labelled; ``said`` is the judge's label of each, None for no label."""
+    """Make columns of units that people have labelled; ``said``: the judge's label of each unit, None for no label."""
     golds = [people[unit.subject] or "" for unit in units]
     return Columns(
         kind=kind,
@@ -132,7 +137,7 @@ def columns_with(
 
 
 def mean_of(estimates: Iterable[Estimate]) -> Estimate:
-    """The mean of the estimates with a value, over all units and in each resample; UNDEFINED without any."""
+    """The mean of the estimates that have a value, with its resamples; UNDEFINED if no estimate has a value."""
     defined = [estimate for estimate in estimates if np.isfinite(estimate.value)]
     if not defined:
         return UNDEFINED
@@ -147,7 +152,8 @@ def standard_error(estimates: Iterable[Estimate]) -> float | None:
 
 
 def f1(confusion: Floats, average: str, *, unlabelled_wrong: bool = False) -> Floats:
-    """F1 of confusions, (..., K * (K + 1)) -> (...); NaN without a case. Macro F1 leaves out labels nobody gave."""
+    """F1 of confusions, (..., K * (K + 1)) -> (...); NaN if undefined. The macro average leaves out labels that nobody
+    gave."""
     of_labels = class_f1(confusion, unlabelled_wrong=unlabelled_wrong)
     if average == BINARY:
         return np.asarray(of_labels[..., 1])
@@ -169,7 +175,7 @@ def accuracy(confusion: Floats) -> Floats:
 
 
 def people_counts(confusion: Floats) -> Floats:
-    """Counts of people's labels over the units that the judge has labelled: (..., K * (K + 1)) -> (..., K)."""
+    """How often people gave each label, over the units that the judge has labelled: (..., K * (K + 1)) -> (..., K)."""
     return np.asarray(_labelled(confusion).sum(axis=-1))
 
 
@@ -178,12 +184,13 @@ def judge_counts(confusion: Floats) -> Floats:
 
 
 def unlabelled(confusion: Floats) -> Floats:
-    """The number of units that the judge gave no label: (..., K * (K + 1)) -> (...)."""
+    """The number of units without a label by the judge: (..., K * (K + 1)) -> (...)."""
     return np.asarray(_table(confusion)[..., -1].sum(axis=-1))
 
 
 def confusion_of(labels: Sequence[str], confusion: Floats) -> dict[str, dict[str, int]]:
-    """The number of times the judge gives each label, or none, by people's label: from a confusion, (K * (K + 1),)."""
+    """Convert a confusion, (K * (K + 1),), to names: for each label of people, how often the judge gives each label or
+    none."""
     judged = (*labels, "no_label")
     return {
         label: dict(zip(judged, map(int, row), strict=True))
@@ -192,18 +199,18 @@ def confusion_of(labels: Sequence[str], confusion: Floats) -> dict[str, dict[str
 
 
 def f1_of_guesses(confusion: Floats, chance: Floats, average: str) -> Floats:
-    """The F1 expected of labels drawn with the probabilities ``chance``, (K,), whatever the text: (...)."""
+    """The expected F1 of random labels, drawn with the probabilities ``chance``, (K,): (...)."""
     guesses = people_counts(confusion)[..., :, None] * chance
     none = np.zeros((*guesses.shape[:-1], 1))
     return f1(np.concatenate((guesses, none), axis=-1).reshape(confusion.shape), average)
 
 
 def _table(confusion: Floats) -> Floats:
-    """Confusions as tables: (..., K, K + 1)."""
+    """Reshape confusions to tables: (..., K, K + 1)."""
     size = int(np.sqrt(confusion.shape[-1]))
     return confusion.reshape(*confusion.shape[:-1], size, size + 1)
 
 
 def _labelled(confusion: Floats) -> Floats:
-    """Confusions as tables, without units that the judge has not labelled: (..., K, K)."""
+    """Reshape confusions to tables without the column for no label: (..., K, K)."""
     return np.asarray(_table(confusion)[..., :-1])

@@ -1,4 +1,4 @@
-"""Reading style judgements: all draws of a judge on a text as one record, with counts of unreadable lines."""
+"""Reading style judgements. All draws (repeated judgements) of a judge on a text become one record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = (*NOUNS, *SCORE_NOUNS)  # of what a judge's object says, but for its rea
 
 @dataclass(frozen=True, slots=True)
 class JudgedUnit:
-    """All draws of one judge on one text or pair."""
+    """All draws (repeated judgements) of one judge, with one scheme, on one text or pair of texts."""
 
     key: Key
     about: About
@@ -42,12 +42,13 @@ class JudgedUnit:
 
     @property
     def cluster(self) -> str:
-        """The unit to resample by: the text, or for ranked texts their request, if it is known."""
+        """The cluster for resampling: the text or, for ranked texts, the request that both answer, if it is known."""
         ranked = self.key.kind == RANKING and self.about.request
         return f"{self.about.task} {self.about.request}" if ranked else self.key.item
 
     def label(self, options: StyleOptions) -> str | None:
-        """The label by mean scores if there are scores, else by vote of the draws; None if undecided."""
+        """The judge's label of the unit: by the mean scores if there are scores, else by most draws; None if
+        undecided."""
         return scored_label(*self.means) if self.means else winner(self.key.kind, self.votes(options), options.even)
 
     @property
@@ -56,7 +57,7 @@ class JudgedUnit:
         return sum(self.labels.values())
 
     def votes(self, options: StyleOptions) -> Mapping[str, int]:
-        """Count the draws that gave each label."""
+        """The number of draws that gave each label."""
         if options.half != TIES or not self.half_draws:
             return self.labels
         return {**self.labels, TIE: self.labels.get(TIE, 0) + self.half_draws}
@@ -64,7 +65,7 @@ class JudgedUnit:
 
 @dataclass(frozen=True, slots=True)
 class Justification:
-    """The reason that a judge gave with a label, or with the score of one text."""
+    """The reason that a judge gave for a label, or for the score of one text."""
 
     key: Key
     label: str | float
@@ -83,7 +84,7 @@ class StyleJudgements:
 
 
 def read_judged(paths: Iterable[Path]) -> StyleJudgements:
-    """Read the judgements of all files. Raises InputError that names file, line and field of the first bad line."""
+    """Read the judgements of all files. Raises InputError that names file, line and field of the first faulty line."""
     lines: list[Line] = []
     locations: dict[tuple[Key, Part], str] = {}  # file and line
     abouts: dict[tuple[str, str, str], tuple[About, str]] = {}

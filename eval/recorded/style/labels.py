@@ -1,4 +1,4 @@
-"""Combining draws or ratings into one label: a judge's draws on a text, or people's ratings of it.
+"""Combining several answers on a text into one label: a judge's draws (repeated judgements), or people's ratings.
 
 Detection has the labels absent and present; ranking has a, tie and b.
 """
@@ -35,13 +35,14 @@ Draw: TypeAlias = Mapping[str, str | float | None]
 
 
 def label_of(kind: str, rating: str) -> str | None:
-    """The label that a rating stands for, None for "can't tell". Raises KeyError for neither level nor label."""
+    """The label that a rating stands for; None for "can't tell". Raises KeyError for a rating that is no level and no
+    label."""
     return rating if rating in LABELS[kind] else LEVELS[kind][rating]
 
 
 @dataclass(frozen=True, slots=True)
 class DrawLabels:
-    """A judge's label of a text or pair, with the labels of the draws that it is made of."""
+    """A judge's label of a text or pair of texts, with the labels of the single draws."""
 
     label: str | None
     draws: tuple[str | None, ...]  # label of each draw
@@ -50,7 +51,8 @@ class DrawLabels:
 
 
 def label_draws(kind: str, draws: Sequence[Draw], half: str, even: str) -> DrawLabels:
-    """Combine several draws into a label, by the higher mean score, or without scores by most draws."""
+    """Combine several draws into one label: the text with the higher mean score or, without scores, the label of most
+    draws."""
     labels = tuple(draw_label(draw, half) for draw in draws)
     means = mean_scores(part for draw in draws for part in draw.items())
     votes = {name: labels.count(name) for name in LABELS[kind]}
@@ -59,7 +61,7 @@ def label_draws(kind: str, draws: Sequence[Draw], half: str, even: str) -> DrawL
 
 
 def ratings_label(kind: str, counts: Mapping[str, int], options: StyleOptions) -> str | None:
-    """People's label of a text, from the number of raters by level; None without a winner."""
+    """People's label of a text, from the number of raters by level; None if the vote is undecided."""
     counted = counted_ratings(counts, options)
     if options.votes == choices.LABELS_FIRST:
         labels: Counter[str] = Counter()
@@ -70,7 +72,7 @@ def ratings_label(kind: str, counts: Mapping[str, int], options: StyleOptions) -
 
 
 def counted_ratings(counts: Mapping[str, int], options: StyleOptions) -> dict[str, int]:
-    """The number of raters by level, with "can't tell" left out or counted as the options say."""
+    """The number of raters by level; "can't tell" is left out, or counted as another level, as the options say."""
     counted = {level: count for level, count in counts.items() if level != CANNOT_TELL}
     unsure = counts.get(CANNOT_TELL, 0)
     if options.cant_tell == choices.LEFT_OUT or not unsure:
@@ -83,7 +85,8 @@ def counted_ratings(counts: Mapping[str, int], options: StyleOptions) -> dict[st
 
 
 def winner(kind: str, counts: Mapping[str, int], even: str) -> str | None:
-    """The label with most votes; a tie between levels that stand for the same label is no tie. None if undecided."""
+    """The label with most votes; None if undecided. It is no tie if two levels that stand for one label have equal
+    votes."""
     most = max(counts.values(), default=0)
     if not most:
         return None
@@ -94,8 +97,8 @@ def winner(kind: str, counts: Mapping[str, int], even: str) -> str | None:
 
 
 def draw_label(draw: Draw, half: str = choices.DROPPED) -> str | None:
-    """Return the label of one draw; None if a part has no answer. Two orders that disagree are a tie; if ``half`` is
-    TIES, so is a draw that was answered in one order only."""
+    """The label of one draw; None if a part has no answer. If the two orders of the texts give different labels, the
+    label is a tie; with ``half`` TIES also if only one order was answered."""
     if "" in draw:
         said = draw[""]
         return said if isinstance(said, str) else None
@@ -109,7 +112,7 @@ def draw_label(draw: Draw, half: str = choices.DROPPED) -> str | None:
 
 
 def mean_scores(said: Iterable[tuple[str, str | float | None]]) -> tuple[float, float] | None:
-    """The mean score of text a and of text b over all draws; None if either has no score."""
+    """The mean score of text a and the mean score of text b over all draws; None if a text has no score."""
     scores: dict[str, list[float]] = {A: [], B: []}
     for part, score in said:
         if part in scores and isinstance(score, float):
@@ -118,15 +121,15 @@ def mean_scores(said: Iterable[tuple[str, str | float | None]]) -> tuple[float, 
 
 
 def scored_label(score_a: float, score_b: float) -> str:
-    """The label of the text with the higher score; a tie if the scores differ by rounding error only."""
+    """The label of the text with the higher score; a tie if the scores are equal up to rounding errors."""
     if math.isclose(score_a, score_b, rel_tol=1e-9, abs_tol=1e-9):
         return TIE
     return A if score_a > score_b else B
 
 
 def majority(counts: Mapping[str, int], even: str, labels: Sequence[str]) -> str | None:
-    """The label that most draws give; None without votes. A tie gives None, or with CAUTIOUS the tied label that is
-    first in ``labels``."""
+    """The label that most draws give; None without votes. If labels are tied: the first in ``labels`` if ``even`` is
+    CAUTIOUS, else None."""
     most = max(counts.values(), default=0)
     first = [label for label in labels if most and counts.get(label) == most]
     return first[0] if len(first) == 1 or (first and even == choices.CAUTIOUS) else None

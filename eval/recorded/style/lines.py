@@ -1,9 +1,9 @@
-"""Recorded judgements of style: JSON Lines, optionally gzipped, one answer of a judge per line, as ``--judgements`` of
-``pearl judge style-detect`` and ``pearl judge style-rank`` writes them.
+"""Parsing recorded judgements of style: JSON Lines, optionally gzipped, with one answer of a judge per line. The
+commands ``pearl judge style-detect`` and ``pearl judge style-rank`` write them with ``--judgements``.
 
 ``{"kind": "detection" | "ranking", "item", "task", "style", "scheme", "judge", "draw", "verdict", "score"?, "label"?,
 "order"?, "response"?, "generator"?, "generator_a"?, "generator_b"?, "persona"?, "request"?, "judge_persona"?, "reply"?,
-"reason"?}``; a ranking's ``persona`` is the one whose styles are asked for. Other fields are ignored and counted.
+"reason"?}``; a ranking's ``persona`` is the persona whose styles are asked for. Other fields are ignored and counted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ VERDICTS = {DETECTION: (ABSENT, PRESENT, *KINDS[6:]), RANKING: (*KINDS, SCORED)}
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The facts that all judgements of an item share."""
+    """What all judgements of an item have in common, such as the task and the request."""
 
     task: str
     persona: str | None
@@ -42,13 +42,15 @@ class About:
 
     @property
     def generator(self) -> str | None:
-        """The model that wrote the text, or both texts; None if unknown or if two models wrote them."""
+        """The model that wrote the text or, in a ranking, both texts; None if it is unknown or two models wrote
+        them."""
         return self.generators[0] if len(set(self.generators)) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The item, judge and way of asking that identify a record; all draws with one key are one record."""
+    """What identifies a unit: item, style, judge and scheme (the way to ask). All draws with one key belong to one
+    unit."""
 
     kind: str
     item: str
@@ -89,8 +91,8 @@ def parse_line(value: dict[str, Any]) -> Line:
 
 
 def style_key(value: Mapping[str, Any]) -> str:
-    """A canonical name of a line's style or styles; empty if it has none, as for judgements of helpfulness. Raises
-    InputError for anything but non-blank strings."""
+    """A canonical name of a line's style or styles; empty for a line without a style, such as a judgement of
+    helpfulness. Raises InputError for anything but non-blank strings."""
     style = value.get("style")
     names = [] if style is None else style if isinstance(style, list) else [style]
     if not all(isinstance(name, str) and name.strip() for name in names):
@@ -106,7 +108,8 @@ def _among(value: Mapping[str, Any], name: str, names: Iterable[str]) -> str:
 
 
 def _part(value: dict[str, Any], kind: str) -> Part:
-    """The draw and, in a ranking, the order of the texts or the one of the two that was scored."""
+    """The number of the draw, and which part of the draw this line is: an order of the texts, or the text that is
+    scored."""
     draw = value.get("draw")
     if isinstance(draw, bool) or not isinstance(draw, int) or draw < 0:
         raise InputError("must be a whole number, 0 or more.", param="draw", code="invalid_value")
@@ -118,7 +121,7 @@ def _part(value: dict[str, Any], kind: str) -> Part:
 
 
 def _said(value: dict[str, Any], kind: str) -> str | float | None:
-    """The label in terms of the item, whatever the order, or the score of one response; None without an answer."""
+    """The label, corrected for the order of the texts, or the score of a text; None without an answer."""
     verdict = _among(value, "verdict", VERDICTS[kind])
     if kind == DETECTION:
         return verdict if verdict in (ABSENT, PRESENT) else None

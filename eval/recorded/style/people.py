@@ -1,4 +1,4 @@
-"""People's ratings of styles: JSON Lines, optionally gzipped, one rating by one rater per line.
+"""Reading people's ratings of styles: JSON Lines, optionally gzipped, with one rating by one rater per line.
 
 ``{"item", "style", "rater", "label", "justification"?}``; ``label`` is a level of detection (very, somewhat, not,
 cant_tell) or of ranking (a_much, a_slightly, tie, b_slightly, b_much), or the label itself (present, absent; a, tie,
@@ -44,7 +44,7 @@ EITHER = (TIE, CANNOT_TELL)  # are of both scales
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A text or pair of texts, and the style that it is rated for."""
+    """What is rated: a text or pair of texts, and a style."""
 
     kind: str
     item: str
@@ -53,7 +53,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """People's ratings, as a file holds them."""
+    """The ratings of a file, as the number of raters by level."""
 
     ratings: Mapping[Subject, Mapping[str, int]]  # number of raters by level
     scales: Mapping[str, tuple[str, ...]]  # by kind, the levels that could be given
@@ -67,7 +67,8 @@ class People:
         return {subject: ratings_label(subject.kind, counts, options) for subject, counts in self.ratings.items()}
 
     def levels(self, options: StyleOptions) -> dict[Subject, str | None]:
-        """People's level of each text, not, somewhat or very; empty if the file has two labels instead of levels."""
+        """People's level of each text: not, somewhat or very. Empty if the file has only the labels present and
+        absent."""
         if self.scales.get(DETECTION, ())[:3] != THREE:
             return {}
         return {
@@ -77,12 +78,12 @@ class People:
         }
 
     def votes(self, subjects: Sequence[Subject], scale: Sequence[str], options: StyleOptions) -> Floats:
-        """The number of raters by level of the scale: (subjects, levels)."""
+        """The number of raters who gave each level of the scale: (subjects, levels)."""
         counts = [counted_ratings(self.ratings[subject], options) for subject in subjects]
         return np.array([[of_subject.get(level, 0) for level in scale] for of_subject in counts], float)
 
     def scale(self, kind: str, options: StyleOptions) -> tuple[str, ...]:
-        """The levels that count as votes, from the least to the most."""
+        """The levels that count as votes, in ascending order."""
         levels = tuple(level for level in self.scales[kind] if level != CANNOT_TELL)
         return (*levels, CANNOT_TELL) if kind == DETECTION and options.cant_tell == OWN_VOTE else levels
 
@@ -131,7 +132,7 @@ def read_people(path: Path) -> People:
 
 
 def _check_scale(kind: str, label: str, scales: dict[str, tuple[str, int]], number: int) -> None:
-    """Raises InputError where a file has both levels and the labels they stand for: they cannot be compared."""
+    """Raises InputError if a file has both levels and labels, which cannot be compared."""
     scale = "" if label in EITHER else "levels" if label in LEVELS[kind] else "labels"
     known, line = scales.setdefault(kind, (scale, number))
     if known and scale and known != scale:

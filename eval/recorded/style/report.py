@@ -28,7 +28,7 @@ Labels = Mapping[Subject, str | None]
 def style_report(
     judgements: Sequence[Path], human: Path | None, abilities: Abilities, options: StyleOptions
 ) -> dict[str, Any]:
-    """The figures of ``pearl eval style``, with counts of all lines: units, rated or not, verdicts, and unknown fields.
+    """Make the result of ``pearl eval style``: all figures, and counts of lines, units, verdicts and unknown fields.
     Raises InputError for a file that cannot be read."""
     judged = read_judged(judgements)
     people = read_people(human) if human else NOBODY
@@ -90,7 +90,7 @@ def style_report(
 
 
 def _plain(judged: StyleJudgements, kind: str) -> list[JudgedUnit]:
-    """The units without those in which the judge was told to be somebody: a separate table has them."""
+    """The units of a kind whose judge was not told to be a persona; the other units have a table of their own."""
     return [unit for unit in judged.units if unit.key.kind == kind and unit.key.judge_persona is None]
 
 
@@ -119,7 +119,8 @@ Golds: TypeAlias = Mapping[Subject, str | None]
 
 
 def three_labels(units: Sequence[JudgedUnit], people: Golds, options: StyleOptions) -> Iterator[dict[str, Any]]:
-    """Yield breakdowns for three labels, of judgements that have three labels or, where bounds are learned, scores."""
+    """Yield breakdowns by three labels (not, somewhat, very) instead of two, from recorded labels or, if bounds are
+    learned, scores."""
     rated = [unit for unit in units if people.get(unit.subject) is not None]
     learned = options.bins == LEARNED
     known = sorted((unit for unit in rated if (unit.scores if learned else unit.levels)), key=_judge)
@@ -138,8 +139,8 @@ def _judge(unit: JudgedUnit) -> tuple[str, str]:
 
 
 def learned_votes(units: Sequence[JudgedUnit], people: Golds) -> Iterator[Mapping[str, int]]:
-    """Yield the labels of each unit's draws, from their scores by bounds that are learned on the texts of other parts;
-    none if there are no other texts. The units are of one judge and scheme."""
+    """Yield the labels of each unit's draws, from their scores. The bounds between labels are learned on the texts of
+    the other parts; no labels if there are no other texts. All units have one judge and scheme."""
     parts = [crc32(unit.key.item.encode()) % PARTS for unit in units]
     bounds: dict[int, Bounds] = {}
     for part in set(parts):
@@ -151,7 +152,7 @@ def learned_votes(units: Sequence[JudgedUnit], people: Golds) -> Iterator[Mappin
 
 
 def best_bounds(units: Sequence[JudgedUnit], people: Golds) -> Bounds:
-    """The two bounds between labels that give the draws' highest macro F1; of equal ones the lowest."""
+    """The two bounds between labels that give the highest macro F1; the lowest of equally good bounds."""
     scores = np.array([score for unit in units for score in unit.scores])  # (N,)
     golds = [THREE.index(people[unit.subject] or "") for unit in units for _ in unit.scores]
     bounds = np.unique(np.quantile(scores, np.linspace(0, 1, MOST_BOUNDS), method="nearest"))  # (B,)

@@ -1,7 +1,7 @@
 """The styles that judges look for, the tasks that texts are written for, and the personas (papers/style-judges.txt).
 
-The definitions follow, in our words, those that raters were shown (appendix F.3). The models that wrote were asked for
-fifteen styles; realism was only rated.
+The definitions are our paraphrases of those that raters were shown (appendix F.3). Models were asked to write in
+fifteen styles; the sixteenth, realism, was only rated.
 """
 
 from __future__ import annotations
@@ -92,18 +92,18 @@ PERSONAS: Mapping[str, tuple[str, str, str]] = {
 
 
 def personas_by(persona_1: str) -> Mapping[str, tuple[str, str, str]]:
-    """The three styles of each persona, with the third of persona 1 as chosen."""
+    """The three styles of each persona. ``persona_1``: which third style the persona 1 has, RICH or SCHOLARLY."""
     first, second, third = PERSONAS["1"]
     return {**PERSONAS, "1": (first, second, third if persona_1 == RICH else "scholarly-yet-friendly")}
 
 
 def style_named(name: str) -> str | None:
-    """The name in STYLES that ``name`` means, ignoring capitals, hyphens and ampersands; None if there is none."""
+    """Find the name in STYLES, ignoring case, hyphens and ampersands; None if there is no such style."""
     return _BY_FOLDED.get(_folded(name))
 
 
 def styles_key(style: str | Sequence[str] | None) -> str:
-    """A canonical name for one or several styles, in the order of STYLES, unknown names last; empty for none."""
+    """A canonical name for one or several styles: in the order of STYLES, unknown names last. Empty for no style."""
     names = [] if style is None else [style] if isinstance(style, str) else style
     if len(names) == 1 and all(map(style_named, parts := names[0].split(", "))):
         names = parts  # as ratings have what was judged for several
@@ -113,7 +113,7 @@ def styles_key(style: str | Sequence[str] | None) -> str:
 
 
 def check_style(name: str, *, param: str = "style") -> str:
-    """The name in STYLES that ``name`` means. Raises InputError that lists the styles."""
+    """The name in STYLES, as :func:`style_named` finds it. Raises InputError that lists the styles."""
     style = style_named(name)
     if style is None:
         raise InputError(f"'{name}' is none of {', '.join(STYLES)}.", param=param, code="unknown_style")
@@ -121,7 +121,7 @@ def check_style(name: str, *, param: str = "style") -> str:
 
 
 def check_styles(value: Any, *, needed: bool) -> tuple[str, ...]:
-    """A style or an array of styles as distinct names in STYLES. Raises InputError for others."""
+    """Convert a style, or an array of styles, to different names in STYLES. Raises InputError for other values."""
     names = value if isinstance(value, list) else [] if value is None else [value]
     if needed and not names:
         raise InputError("names no style.", param="style", code="missing_field")
@@ -134,20 +134,20 @@ def check_styles(value: Any, *, needed: bool) -> tuple[str, ...]:
 
 
 def check_task(value: Any) -> str:
-    """The task itself, if it is one of TASKS. Raises InputError otherwise."""
+    """Return the task unchanged. Raises InputError if it is not in TASKS."""
     if value not in tuple(TASKS):
         raise InputError(f"must be one of {', '.join(TASKS)}.", param="task", code="invalid_value")
     return str(value)
 
 
 def names_style(text: str, styles: Iterable[str]) -> bool:
-    """True if a text contains the name of one of the styles that it should show."""
+    """True if a text names one of the styles that it should show."""
     words = f" {_folded(text)} "
     return any(f" {_folded(style)} " in words for style in styles)
 
 
 def _folded(name: str) -> str:
-    """Return the words of a name, case-folded, joined by spaces."""
+    """The words of a name in lower case, joined by spaces."""
     return " ".join(re.findall(r"\w+", name.casefold().replace("&", " and ")))
 
 
@@ -176,7 +176,8 @@ def role_of(persona: str, draw: int) -> str:
 
 
 def personas_of(named: Iterable[str], *, protected: bool) -> tuple[str, ...]:
-    """The distinct personas named; with ``protected`` also the paper's protected groups and its two defaults."""
+    """The distinct personas ``named``; with ``protected`` also the paper's protected groups and its two default
+    personas."""
     names = [check_id(name, param="as") for name in named]
     if protected:
         names += [*DEFAULT_PERSONAS, *(persona for group in PROTECTED.values() for persona in group)]

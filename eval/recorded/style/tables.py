@@ -64,8 +64,8 @@ MORE: Declared = {
 
 
 def style_tables(result: Json) -> Iterator[Table]:
-    """Yield the tables that a reader needs first, over all styles; those that relate judges to writers, over all
-    tasks."""
+    """Yield the tables that a reader needs first: over all styles, and over all tasks where judges are related to
+    writers."""
     choices = ", ".join(f"{name} {value}" for name, value in result["choices"].items())
     averages = dict.fromkeys(f"{row['kind']}: {row['average']}" for row in result["f1"])
     caption = (
@@ -88,7 +88,7 @@ def more_tables(result: Json) -> Iterator[Table]:
 
 
 def _arranged(result: Json) -> dict[str, Any]:
-    """The result with the rows that tables have: its own, parts of them, and those within others."""
+    """The result with added rows for the tables: selected rows, and rows taken from inside other rows."""
     pairs = [
         {**pair, "kind": part["kind"], "scheme": part["scheme"]}
         for part in result["agreement"]
