@@ -47,15 +47,13 @@ def fixed_sequence(certainty: Floats, wrong: NDArray[np.bool_], risk: float, con
 
 
 def trusted_from(steps: list[Threshold], risk: float) -> Threshold | None:
-    """The lowest threshold in ``steps`` (of :func:`fixed_sequence`) that passed its test; None if no threshold
-    passed."""
+    """The lowest threshold in ``steps`` (of :func:`fixed_sequence`) that passed its test; None if none passed."""
     held = [step for step in steps if step.bound <= risk]
     return held[-1] if held else None
 
 
 def upper_bound(wrong: int, number: int, confidence: float) -> float:
-    """Clopper and Pearson's one-sided upper confidence bound of an error rate, from ``wrong`` errors in ``number``
-    items."""
+    """Clopper and Pearson's one-sided upper confidence bound of the error rate of ``wrong`` errors in ``number``."""
     from scipy.stats import beta
 
     return 1.0 if wrong == number else float(beta.ppf(confidence, wrong + 1, number - wrong))

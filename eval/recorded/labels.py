@@ -85,8 +85,7 @@ class PeopleLabels:
         return PeopleLabels(self.file, labels, self.missing)
 
     def majorities(self, says: Set[str]) -> dict[str, str]:
-        """The label that most raters gave an item, in the judge's words ``says``; items without a majority are left
-        out."""
+        """The label that most raters gave an item, in the judge's words ``says``; only items with a majority."""
         meant = {item: filter(None, (_meant(label, says) for label in labels)) for item, labels in self.labels.items()}
         majorities = {item: JudgedItem(item, tuple(labels)).answer for item, labels in meant.items()}
         return {item: label for item, label in majorities.items() if label is not None}

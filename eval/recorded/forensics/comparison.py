@@ -71,8 +71,7 @@ class VoteColumn:
 
 
 def compare_files(paths: Sequence[Path], options: ColumnOptions, resampling: Resampling) -> dict[str, Any]:
-    """Compare annotators over the columns of all files. Raises InputError for an unreadable file, or a reference
-    without choices."""
+    """Compare annotators over the columns of all files. Raises InputError as :func:`columns_of_files` does."""
     columns, left_out = columns_of_files(paths, options)
     return {**compared(columns, resampling), "left_out": left_out}
 
@@ -91,9 +90,8 @@ def columns_of_files(
 
 
 def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, least: int = 2) -> list[VoteColumn]:
-    """Return the columns that the options ask for, in the order of files, groups and references. ``tables``: file names
-    with votes. Raises InputError for too many columns or fewer than ``least``, and if a reference chooses no
-    response."""
+    """The columns that the options ask for, in the order of files, groups and references. ``tables``: file names with
+    votes. Raises InputError for a wrong number of columns, and for a reference that chooses no response."""
     columns = []
     files = [Path(file) for file, _ in tables]
     titles = [file.name.partition(".")[0] for file in files]

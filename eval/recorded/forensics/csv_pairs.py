@@ -75,6 +75,5 @@ def _fields(row: Mapping[str, str], annotators: Mapping[str, Annotator], rest: S
 
 
 def _identity(fields: Mapping[str, Any], with_prompt: bool) -> str:
-    """The id that the public tool gives a row. It includes the prompt only if the prompt's column is called
-    ``input``."""
+    """The public tool's id of a row. It includes the prompt only if the prompt's column is called ``input``."""
     return pair_id(fields["response_a"], fields["response_b"], fields.get("prompt") if with_prompt else None)

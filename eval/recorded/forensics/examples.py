@@ -56,8 +56,7 @@ def examples_of(columns: Sequence[VoteColumn], annotators: Sequence[str], number
 
 
 def _ids(columns: Sequence[VoteColumn], annotators: Sequence[str], number: int) -> Iterable[str]:
-    """The ids of a file's pairs: first some of every kind of agreement for every annotator, then others, evenly
-    spread."""
+    """The ids of a file's pairs: first some of every kind for every annotator, then others, evenly spread."""
     ids: dict[str, None] = {}
     for column in columns:
         table, places = column.table, column.table.places

@@ -32,8 +32,7 @@ OTHERS = ("relevance", "agreement", "kappa", "kappa_randomized")
 def reported(
     paths: Sequence[Path], options: ColumnOptions, resampling: Resampling, head: Head, examples: int
 ) -> tuple[dict[str, Any], str]:
-    """Make the figures and the HTML page. Raises InputError for an unreadable file, or a reference that chooses no
-    response."""
+    """Make the figures and the HTML page. Raises InputError as :func:`columns_of_files` does."""
     columns, without = columns_of_files(paths, options, least=1)
     figures = {**head.to_json(), **compared(columns, resampling), "left_out": without}
     first = columns[0]

@@ -28,8 +28,7 @@ AA, BB, AB, BA, NONE = range(5)
 
 @dataclass(frozen=True, slots=True)
 class PairMeasure:
-    """A measure of agreement, which ``of`` computes from the five counts, (..., 5). ``how``: its formula; ``source``:
-    its paper."""
+    """A measure that ``of`` computes from the five counts, (..., 5). ``how``: its formula; ``source``: its paper."""
 
     name: str
     title: str
@@ -109,8 +108,7 @@ class Resampling:
 
 
 def five_counts(codes: Codes, reference: Codes) -> Floats:
-    """The five counts of each annotator, (K, 5), from the votes of the annotators, (N, K), and of the reference,
-    (N,)."""
+    """The five counts of each annotator, (K, 5), from all annotators' votes, (N, K), and the reference's, (N,)."""
     chosen = chooses(reference)
     a, b = (codes == A)[chosen], (codes == B)[chosen]
     for_a = (reference == A)[chosen][:, None]
@@ -152,8 +150,7 @@ def normal_interval(value: float, error: float) -> Interval:
 
 
 def p_values(counts: Floats) -> Floats:
-    """One-tailed binomial p-values, (K,), for many agreeing votes or, if most votes disagree, for few agreeing
-    votes."""
+    """One-tailed binomial p-values, (K,): for many agreeing votes or, if most votes disagree, for few."""
     from scipy.stats import binom
 
     agreeing, both = agreed(counts), agreed(counts) + disagreed(counts)

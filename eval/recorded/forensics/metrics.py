@@ -52,8 +52,7 @@ class ForensicsOptions:
 
 
 def metrics_of_file(path: Path, options: ForensicsOptions) -> dict[str, Any]:
-    """Measure a file's annotators against the reference. Raises InputError that names the file if that is
-    impossible."""
+    """Measure a file's annotators against the reference. Raises InputError that names the file."""
     try:
         return forensics_figures(read_votes(path), options)
     except InputError as error:
@@ -63,8 +62,8 @@ def metrics_of_file(path: Path, options: ForensicsOptions) -> dict[str, Any]:
 
 
 def forensics_figures(table: VoteTable, options: ForensicsOptions) -> dict[str, Any]:
-    """Measure annotators against the reference in a table of votes. Raises InputError if the reference never
-    chooses."""
+    """Measure annotators against the reference in a table of votes. Raises InputError if it never chooses a
+    response."""
     table, place = with_reference(table, options.reference, options.against)
     reference = table.codes[:, place]
     chosen = chooses(reference)
@@ -93,8 +92,7 @@ def forensics_figures(table: VoteTable, options: ForensicsOptions) -> dict[str, 
 
 
 def with_reference(table: VoteTable, reference: str, against: Sequence[str] = ()) -> tuple[VoteTable, int]:
-    """The table and the reference's column. For ``model:NAME`` an annotator is added that always chooses the model's
-    texts."""
+    """The table and the reference's column. For ``model:NAME`` an annotator is added that always chooses this model."""
     if not reference.startswith(MODEL):
         return table, table.place(reference)
     model = reference.removeprefix(MODEL).strip()
@@ -114,8 +112,7 @@ def rows_of(table: VoteTable, reference: int) -> list[int]:
 def annotator_rows(
     table: VoteTable, rows: Sequence[int], reference: Codes, resampling: Resampling
 ) -> list[dict[str, Any]]:
-    """The figures of the annotators in the columns ``rows``, in that order; p-values are corrected over these
-    annotators."""
+    """The figures of the annotators in the columns ``rows``, in that order; p-values are corrected over them."""
     counts = measures.five_counts(table.codes[:, list(rows)], reference)
     measured, closed = measures.intervals(counts, resampling), measures.closed_form(counts)
     p = measures.p_values(counts)

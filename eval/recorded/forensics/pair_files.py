@@ -51,8 +51,7 @@ Member = tuple[int, str, Any]  # line, name, value; a pair has the name PAIRS
 
 def stream_pairs(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield each part of a file as its name and value: ``metadata``, ``annotators``, ``comparisons`` (one :class:`Pair`
-    at a time) and unknown fields. Only the current part is in memory. Raises InputError that names file, line and
-    field."""
+    at a time) and unknown fields. Only the current part is in memory. Raises InputError that names file and line."""
     number = 0
     for line, name, value in _members(path):
         where = f"{path}:{line}"
@@ -67,8 +66,8 @@ def stream_pairs(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def read_pairs(path: Path, most: int = MOST_CHARACTERS) -> AnnotatedPairs:
-    """Read a whole data set. Raises InputError that names file, line and field, or if all texts together have more than
-    ``most`` characters."""
+    """Read a whole data set. Raises InputError that names file, line and field, or if all texts have more than ``most``
+    characters."""
     more: dict[str, Any] = {}
     pairs: list[Pair] = []
     size = 0
@@ -103,8 +102,7 @@ def write_pairs(path: Path, data: AnnotatedPairs) -> None:
 
 
 def kind_of(path: Path, *, written: bool = False) -> str:
-    """The format of a file, by its ending. Raises InputError for an unknown ending, and for a CSV that is to be
-    written."""
+    """The format of a file, by its ending. Raises InputError for an unknown ending, and for a CSV to be written."""
     suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
     if not suffixes or suffixes[-1] not in KINDS:
         raise InputError(
@@ -255,9 +253,9 @@ SENDER = Annotator(
 
 
 def export_members(path: Path, members: Iterator[tuple[int, str, Any]]) -> Iterator[tuple[int, str, Any]]:
-    """Yield each part of a data set made from an export of PEARL: the pairs are a draft and the text that was sent
-    instead. ``members``: the export's parts as line, name and value. Raises InputError if no draft was changed before
-    it was sent."""
+    """Yield each part of a data set made from an export of PEARL: a pair is a draft and the text that was sent instead.
+    ``members``: the export's parts as line, name and value. Raises InputError if no draft was changed before
+    sending."""
     texts: dict[str, str] = {}
     drafts: dict[str, dict[str, Any]] = {}
     yield 1, "metadata", {"version": "2.0", KEYS: ["draft_id", *KEPT]}

@@ -55,8 +55,7 @@ SPELLINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Annotator:
-    """A source of votes: a person, a trait, or the identity of a model. ``fields``: the annotator's object in the
-    file."""
+    """A source of votes: a person, a trait, or the identity of a model. ``fields``: its object in the file."""
 
     id: str
     fields: Mapping[str, Any]
@@ -226,8 +225,7 @@ def distinct_names(names: Mapping[str, str]) -> dict[str, str]:
 
 
 def named(annotators: Mapping[str, Annotator], name: str, where: str = "") -> Annotator:
-    """The annotator with this name or id. Raises InputError (beginning with ``where``) for none, or several with the
-    name."""
+    """The annotator with this name or id. Raises InputError for none, or several with the name."""
     if name in annotators:
         return annotators[name]
     namesakes = [annotator for annotator in annotators.values() if composed(annotator.name) == composed(name)]

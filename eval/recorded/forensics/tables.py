@@ -23,8 +23,7 @@ LATEX = {
 
 
 def metrics_tables(result: Json) -> Iterator[Table]:
-    """Tables of the annotators by strength and, if the result has them, of people's agreement and of pairs of
-    traits."""
+    """Tables of annotators by strength and, if the result has them, of people's agreement and of trait pairs."""
     rows = sorted(result["annotators"], key=lambda row: -row["strength"]["value"])
     names = titles(rows)
     figures = ("relevance", "agreement", "kappa", "kappa_randomized")
@@ -97,16 +96,14 @@ def p_cell(p: float) -> str:
 
 
 def comparison_tables(figure: str, top: int, result: Json) -> Iterator[Table]:
-    """The tables of a comparison: ``figure`` in every column, then each column's ``top`` strongest and weakest
-    annotators."""
+    """The tables of a comparison: ``figure`` in every column; then each column's ``top`` annotators, and the last."""
     yield side_by_side(result, figure)
     if top:
         yield from (extremes(result, place, top) for place in range(len(result["columns"])))
 
 
 def side_by_side(result: Json, figure: str) -> Table:
-    """A table of one figure, with a row per annotator and a column per column of the result. Annotators whose columns
-    differ most come first."""
+    """A table of a figure: a row per annotator, the most different between columns first; a column per column."""
     names = titles(result["annotators"])
     cells = tuple(
         (names[row["id"]], *(_cell(cell, figure) for cell in row["columns"]), _difference(row, figure))
@@ -123,8 +120,7 @@ def side_by_side(result: Json, figure: str) -> Table:
 
 
 def by_spread(result: Json, figure: str) -> list[Json]:
-    """The annotators, sorted in descending order by the difference of a figure between its largest and smallest
-    value."""
+    """The annotators, in descending order of the difference between a figure's largest and smallest value."""
     return sorted(result["annotators"], key=lambda row: -(spread(row, figure) or 0.0))
 
 

@@ -50,8 +50,7 @@ class VoteTable:
         return {annotator.id: place for place, annotator in enumerate(self.annotators)}
 
     def place(self, name: str) -> int:
-        """The index of an annotator's column, by name or id. Raises InputError for no annotator, or several of the
-        name."""
+        """The index of an annotator's column, by name or id. Raises InputError for none, or several of a name."""
         annotator = named({annotator.id: annotator for annotator in self.annotators}, name)
         return self.annotators.index(annotator)
 

@@ -99,7 +99,6 @@ def preferences(read: RecordingVerdicts) -> dict[str, Any]:
 
 
 def _rates(choices: Sequence[tuple[Answer, Answer, Answer]]) -> dict[str, Any]:
-    """Choices are (judge's answer, right answer, a third): how often the judge's, and the right one, equal the
-    third."""
+    """How often the judge's answer, and how often the right answer, is the third answer of a choice."""
     judge, gold = (sum(row[index] is row[2] for row in choices) for index in (0, 1))
     return {"n": len(choices), "judge": wilson_json(judge, len(choices)), "gold": wilson_json(gold, len(choices))}

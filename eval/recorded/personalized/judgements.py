@@ -106,8 +106,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def recording_of(judgements: Sequence[RecordedJudgement], passed_over: Mapping[str, int] = {}) -> Recording:
-    """Make a recording of judgements. Its form of reply is the one that most prompts ask for or, without prompts, the
-    one that the answers show."""
+    """Make a recording of judgements. Its form of reply is that of most prompts or, without prompts, of the answers."""
     shown = [judgement.shown for judgement in judgements if judgement.shown]
     ties = sum(judgement.gold is Answer.TIE for judgement in judgements)
     if not shown:

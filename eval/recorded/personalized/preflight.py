@@ -53,8 +53,7 @@ def record_check(
 
 
 def _constant(recording: Recording) -> tuple[list[RecordedJudgement], int]:
-    """The records with the most common distractor, if at least half have it, and the number of records with any
-    distractor."""
+    """The records with the most common distractor, if most have it; and the number of records with any distractor."""
     have = where(recording, lambda record: any(map(folded, record.not_chosen)))
     showing: dict[str, list[RecordedJudgement]] = defaultdict(list)
     for record in have:

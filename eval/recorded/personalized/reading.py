@@ -60,8 +60,7 @@ class RecordingVerdicts:
 
 
 def read_verdicts(recording: Recording, reading: str, unparsed: str) -> RecordingVerdicts:
-    """Parse the records' verdicts. ``reading``: how to parse; ``unparsed``: what to do with records without an
-    answer."""
+    """Parse the records' verdicts. ``reading``: how to parse; ``unparsed``: what to do without an answer."""
     verdicts = tuple(verdict_of(judgement, recording.form, reading) for judgement in recording.judgements)
     return RecordingVerdicts(recording, verdicts, counted(verdicts, recording.form, unparsed))
 

@@ -65,8 +65,7 @@ def executed(traces: Sequence[EditTrace]) -> list[ExecutedTrace]:
 
 
 def execution_report(traces: Sequence[ExecutedTrace]) -> dict[str, Any]:
-    """Count executed and refused edits and how often their spans occur; measure how near results come to recorded
-    texts."""
+    """Count executed and refused edits, and how often spans occur; measure how near results come to recorded texts."""
     times = Counter(
         min(len(occurrences(trace.trace.draft, edit.span)), 2) if edit.span else 0
         for trace in traces
@@ -155,8 +154,7 @@ def _rewritten(placed: Sequence[PlacedEdit]) -> Iterator[tuple[int, int]]:
 
 
 def training_records(traces: Sequence[ExecutedTrace]) -> Iterator[dict[str, Any]]:
-    """Yield chats that train a model to edit: PEARL's prompt, and a reply with the executed edits and the edited
-    text."""
+    """Yield chats that train a model to edit: PEARL's prompt, and a reply with executed edits and the edited text."""
     for trace in traces:
         names = {(edit.span, edit.rewrite) for edit in trace.verbatim.placed}
         edits = tuple(edit for edit in trace.trace.edits if (edit.span, edit.rewrite) in names)

@@ -58,8 +58,7 @@ class ScoredComparison:
 
 
 def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> dict[str, Any]:
-    """Agreement with the scores by gap, the experts' ranks by domain and model, and the paper's figures next to
-    ours."""
+    """Agreement with the scores by gap, experts' ranks by domain and model, and printed figures next to ours."""
     counts = Counter(len(triplet.rankings) for triplet in triplets)
     counted = of_raters(triplets, options.raters)
     pairs = [pair for triplet in counted for pair in majority_words(triplet, options.majority)]

@@ -77,8 +77,7 @@ def type_token(text: str) -> float:
 
 
 def perplexity(texts: Sequence[str]) -> list[float]:
-    """The mean loss of each text per token, in nats, over its first TOKENS tokens. Raises ChatError without the
-    embedded model."""
+    """The loss per token of each text, in nats, over its first TOKENS tokens. Raises ChatError without the model."""
     from retriever.models.auxiliary import PairGroup
     from retriever.models.load_auxiliary import load_auxiliary
 

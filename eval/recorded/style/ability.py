@@ -56,8 +56,7 @@ def read_abilities(path: Path) -> Abilities:
 
 def correlations(columns: Columns, abilities: Abilities) -> Iterator[dict[str, Any]]:
     """Pearson's r between the judges' F1 and their ability score: overall, by task, by scheme, and by both. A judge's
-    F1 is the mean over tasks and schemes, so that a task with more texts does not count more. Intervals are Fisher's,
-    over judges."""
+    F1 is the mean over tasks and schemes, so that a task with more texts does not count more."""
     f1 = columns.f1([(unit.key.judge, unit.about.task, unit.key.scheme) for unit in columns.units])
     cells = {cell: estimate.value for cell, estimate in f1.items() if np.isfinite(estimate.value)}
     for scheme in (None, *sorted({scheme for _, _, scheme in cells})):

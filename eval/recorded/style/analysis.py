@@ -120,15 +120,13 @@ def _share(index: int) -> Callable[[Floats], Floats]:
 
 
 def of_judges(justifications: Sequence[Justification]) -> Iterator[dict[str, Any]]:
-    """Yield the most typical trigrams (TF-IDF) of the reasons that judges gave for finding a style or for a
-    comparison."""
+    """Yield the most typical trigrams (TF-IDF) of judges' reasons for finding a style or for a comparison."""
     positive = ((reply.key.kind, reply.key.style, reply.text) for reply in justifications if reply.label != ABSENT)
     yield from _by_style("judges", positive)
 
 
 def of_people(justifications: Sequence[tuple[Subject, str, str]]) -> Iterator[dict[str, Any]]:
-    """Yield the most typical trigrams (TF-IDF) of the reasons people gave for the highest level (table 17) or a
-    comparison."""
+    """Yield the most typical trigrams (TF-IDF) of people's reasons for the highest level (table 17) or a comparison."""
     strong = (
         (subject.kind, subject.style, text)
         for subject, label, text in justifications

@@ -102,8 +102,7 @@ def measured(columns: Columns, sums: Sums) -> dict[str, Any]:
 
 
 def _chances(labels: Sequence[str], people: Floats) -> dict[str, Floats]:
-    """The probabilities of the labels, (K,), under each of the RULES, which label without a judge. ``people``: how
-    often people gave each label."""
+    """The probability of each label, (K,), under each of the RULES. ``people``: how often people gave each label."""
     certain = np.eye(len(people))
     always = {"always_present": PRESENT, "always_tie": TIE}
     return {
@@ -159,8 +158,7 @@ def reflections(columns: Columns) -> Iterator[dict[str, Any]]:
 
 
 def sensitivity(columns: Columns) -> Iterator[dict[str, Any]]:
-    """The mean and standard error of a judge's F1 over personas, by scheme and by task; texts of the null persona are
-    left out."""
+    """The mean and standard error of a judge's F1 over personas, by scheme and by task; without the null persona."""
     for by_task in (False, True):
         keys = [
             (unit.key.scheme, unit.about.task if by_task else "", unit.key.judge, unit.about.persona)
@@ -185,8 +183,7 @@ def sensitivity(columns: Columns) -> Iterator[dict[str, Any]]:
 
 
 def irrelevant_attributes(columns: Columns) -> Iterator[dict[str, Any]]:
-    """The relative change of a judge's F1 if it is told to be some persona; 0.1 is a tenth more than as a default
-    persona."""
+    """The relative change of a judge's F1 if it is told to be some persona, compared with a default persona."""
     keys = [(unit.key.judge, unit.key.scheme, unit.key.judge_persona or "") for unit in columns.units]
     defaults = columns.f1([key[:2] if key[2] in DEFAULT_PERSONAS else None for key in keys])
     number = Counter(keys)

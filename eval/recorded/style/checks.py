@@ -91,8 +91,7 @@ def check_absent(judged: StyleJudgements) -> Iterator[StyleFinding]:
 
 
 def check_people(people: People, labels: Mapping[Subject, str | None]) -> Iterator[StyleFinding]:
-    """Report faults of people's ratings, such as the same label for nearly every text, or too many preferences for text
-    a."""
+    """Report faults of people's ratings, such as one label for nearly every text, or too many choices of text a."""
     ratings = people.ratings.items()
     yield from _of("rated_once", [_shown(subject) for subject, counts in ratings if sum(counts.values()) == 1])
     yield from _of("no_vote", [_shown(subject) for subject, label in labels.items() if label is None])

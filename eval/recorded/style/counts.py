@@ -33,8 +33,7 @@ UNDEFINED = Estimate(np.nan, np.array([np.nan]))
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Sums of features over the units of a group: ``value`` over all units, (F,), and ``resampled`` in each resample,
-    (R, F)."""
+    """Sums of features over a group of units: over all units (``value``, (F,)), and in each resample, (R, F)."""
 
     value: Floats
     resampled: Floats
@@ -45,8 +44,7 @@ class Sums:
 
 
 class Texts:
-    """Resamples of the units' texts; of the requests where texts were ranked. Labels of one text depend on each
-    other."""
+    """Resamples of the units' texts (of their requests, for ranked texts), as labels of a text are dependent."""
 
     @classmethod
     def of(cls, units: Sequence[JudgedUnit]) -> Texts:
@@ -78,8 +76,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The units of one kind that people have labelled, with the judge's labels (``said``) and people's labels
-    (``gold``)."""
+    """Units of one kind that people have labelled, with the judge's labels (``said``) and people's (``gold``)."""
 
     kind: str
     labels: tuple[str, ...]
@@ -94,8 +91,7 @@ class Columns:
         return sorted({unit.key.scheme for unit in self.units})
 
     def confusions(self, keys: Sequence[NameT | None]) -> dict[NameT, Sums]:
-        """For each key, the confusion of its units: counts of people's label i with the judge's label j; the last j is
-        no label."""
+        """For each key, counts of people's label i with the judge's label j; the last j is for no label."""
         size = len(self.labels)
         codes = self.gold * (size + 1) + self.said
         return self.texts.sums(keys, np.eye(size * (size + 1))[codes])
@@ -152,8 +148,7 @@ def standard_error(estimates: Iterable[Estimate]) -> float | None:
 
 
 def f1(confusion: Floats, average: str, *, unlabelled_wrong: bool = False) -> Floats:
-    """F1 of confusions, (..., K * (K + 1)) -> (...); NaN if undefined. The macro average leaves out labels that nobody
-    gave."""
+    """F1 of confusions, (..., K * (K + 1)) -> (...); NaN if undefined. Macro F1 leaves out labels nobody gave."""
     of_labels = class_f1(confusion, unlabelled_wrong=unlabelled_wrong)
     if average == BINARY:
         return np.asarray(of_labels[..., 1])
@@ -189,8 +184,7 @@ def unlabelled(confusion: Floats) -> Floats:
 
 
 def confusion_of(labels: Sequence[str], confusion: Floats) -> dict[str, dict[str, int]]:
-    """Convert a confusion, (K * (K + 1),), to names: for each label of people, how often the judge gives each label or
-    none."""
+    """A confusion, (K * (K + 1),), by names: for each label of people, how often the judge gives each label."""
     judged = (*labels, "no_label")
     return {
         label: dict(zip(judged, map(int, row), strict=True))

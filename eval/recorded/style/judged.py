@@ -47,8 +47,7 @@ class JudgedUnit:
         return f"{self.about.task} {self.about.request}" if ranked else self.key.item
 
     def label(self, options: StyleOptions) -> str | None:
-        """The judge's label of the unit: by the mean scores if there are scores, else by most draws; None if
-        undecided."""
+        """The label by mean scores, if there are scores, else by most draws; None if undecided."""
         return scored_label(*self.means) if self.means else winner(self.key.kind, self.votes(options), options.even)
 
     @property

@@ -35,8 +35,7 @@ Draw: TypeAlias = Mapping[str, str | float | None]
 
 
 def label_of(kind: str, rating: str) -> str | None:
-    """The label that a rating stands for; None for "can't tell". Raises KeyError for a rating that is no level and no
-    label."""
+    """The label that a rating stands for; None for "can't tell". Raises KeyError for an unknown rating."""
     return rating if rating in LABELS[kind] else LEVELS[kind][rating]
 
 
@@ -51,8 +50,7 @@ class DrawLabels:
 
 
 def label_draws(kind: str, draws: Sequence[Draw], half: str, even: str) -> DrawLabels:
-    """Combine several draws into one label: the text with the higher mean score or, without scores, the label of most
-    draws."""
+    """Combine draws into one label, by the higher mean score or, without scores, by the votes of the draws."""
     labels = tuple(draw_label(draw, half) for draw in draws)
     means = mean_scores(part for draw in draws for part in draw.items())
     votes = {name: labels.count(name) for name in LABELS[kind]}
@@ -85,8 +83,7 @@ def counted_ratings(counts: Mapping[str, int], options: StyleOptions) -> dict[st
 
 
 def winner(kind: str, counts: Mapping[str, int], even: str) -> str | None:
-    """The label with most votes; None if undecided. It is no tie if two levels that stand for one label have equal
-    votes."""
+    """The label with most votes; None if undecided. Two levels that stand for one label can share the first place."""
     most = max(counts.values(), default=0)
     if not most:
         return None
@@ -128,8 +125,8 @@ def scored_label(score_a: float, score_b: float) -> str:
 
 
 def majority(counts: Mapping[str, int], even: str, labels: Sequence[str]) -> str | None:
-    """The label that most draws give; None without votes. If labels are tied: the first in ``labels`` if ``even`` is
-    CAUTIOUS, else None."""
+    """The label that most draws give; None without votes. If labels are tied: the first in ``labels`` for CAUTIOUS,
+    else None."""
     most = max(counts.values(), default=0)
     first = [label for label in labels if most and counts.get(label) == most]
     return first[0] if len(first) == 1 or (first and even == choices.CAUTIOUS) else None

@@ -42,15 +42,13 @@ class About:
 
     @property
     def generator(self) -> str | None:
-        """The model that wrote the text or, in a ranking, both texts; None if it is unknown or two models wrote
-        them."""
+        """The model that wrote the text (or both texts); None if unknown, or if two models wrote them."""
         return self.generators[0] if len(set(self.generators)) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What identifies a unit: item, style, judge and scheme (the way to ask). All draws with one key belong to one
-    unit."""
+    """What identifies a unit: all draws of one judge on one item and style, in one way of asking (scheme)."""
 
     kind: str
     item: str
@@ -108,8 +106,7 @@ def _among(value: Mapping[str, Any], name: str, names: Iterable[str]) -> str:
 
 
 def _part(value: dict[str, Any], kind: str) -> Part:
-    """The number of the draw, and which part of the draw this line is: an order of the texts, or the text that is
-    scored."""
+    """The draw, and in a ranking which part of it: the order of the texts, or the text that was scored."""
     draw = value.get("draw")
     if isinstance(draw, bool) or not isinstance(draw, int) or draw < 0:
         raise InputError("must be a whole number, 0 or more.", param="draw", code="invalid_value")

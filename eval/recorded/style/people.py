@@ -67,8 +67,7 @@ class People:
         return {subject: ratings_label(subject.kind, counts, options) for subject, counts in self.ratings.items()}
 
     def levels(self, options: StyleOptions) -> dict[Subject, str | None]:
-        """People's level of each text: not, somewhat or very. Empty if the file has only the labels present and
-        absent."""
+        """People's level of each text: not, somewhat or very. Empty if the file has no levels."""
         if self.scales.get(DETECTION, ())[:3] != THREE:
             return {}
         return {

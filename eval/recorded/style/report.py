@@ -119,8 +119,7 @@ Golds: TypeAlias = Mapping[Subject, str | None]
 
 
 def three_labels(units: Sequence[JudgedUnit], people: Golds, options: StyleOptions) -> Iterator[dict[str, Any]]:
-    """Yield breakdowns by three labels (not, somewhat, very) instead of two, from recorded labels or, if bounds are
-    learned, scores."""
+    """Yield breakdowns for the labels not, somewhat and very: the recorded or, if bounds are learned, from scores."""
     rated = [unit for unit in units if people.get(unit.subject) is not None]
     learned = options.bins == LEARNED
     known = sorted((unit for unit in rated if (unit.scores if learned else unit.levels)), key=_judge)

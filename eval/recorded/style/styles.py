@@ -176,8 +176,7 @@ def role_of(persona: str, draw: int) -> str:
 
 
 def personas_of(named: Iterable[str], *, protected: bool) -> tuple[str, ...]:
-    """The distinct personas ``named``; with ``protected`` also the paper's protected groups and its two default
-    personas."""
+    """The distinct personas ``named``; with ``protected`` also the paper's protected groups and two defaults."""
     names = [check_id(name, param="as") for name in named]
     if protected:
         names += [*DEFAULT_PERSONAS, *(persona for group in PROTECTED.values() for persona in group)]

@@ -64,8 +64,7 @@ MORE: Declared = {
 
 
 def style_tables(result: Json) -> Iterator[Table]:
-    """Yield the tables that a reader needs first: over all styles, and over all tasks where judges are related to
-    writers."""
+    """Yield the tables that a reader needs first, over all styles; on judges and writers, over all tasks."""
     choices = ", ".join(f"{name} {value}" for name, value in result["choices"].items())
     averages = dict.fromkeys(f"{row['kind']}: {row['average']}" for row in result["f1"])
     caption = (
