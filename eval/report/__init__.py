@@ -1,1 +1,1 @@
-"""Presentation of results: metrics declared as data, tables, pages, pictures."""
+"""Presentation of results: metrics declared as data, tables, HTML pages and pictures."""

@@ -1,6 +1,6 @@
-"""Checks of records or items before a judge sees them, declared as data, and the faults that they find.
+"""Checks that find faults in records before figures are computed from them, and the faults that they find.
 
-*Broken* records cannot measure any judge; *notes* are to be known when figures are read.
+*Broken* records cannot measure any judge; *notes* should be known to those who read the figures.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LineT = TypeVar("LineT", bound=OnLine)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fault that a check found."""
+    """A fault that a check found, with the lines of the faulty records."""
 
     check: str
     level: str  # BROKEN or NOTE
@@ -65,7 +65,7 @@ def item_check(name: str, level: str, description: str, holds: Callable[[LineT],
 
 
 def repeat_check(name: str, level: str, description: str, key: Callable[[LineT], Hashable]) -> Check[Sequence[LineT]]:
-    """Make a check that finds items that share a key."""
+    """Make a check that finds items with the same key."""
 
     def repeated(items: Sequence[LineT]) -> list[LineT]:
         times = Counter(map(key, items))
@@ -77,7 +77,7 @@ def repeat_check(name: str, level: str, description: str, key: Callable[[LineT],
 def conflict_check(
     name: str, level: str, description: str, key: Callable[[LineT], Hashable], value: Callable[[LineT], Hashable]
 ) -> Check[Sequence[LineT]]:
-    """Make a check that finds items that share a key but differ in value."""
+    """Make a check that finds items with the same key, but different values."""
 
     def conflicting(items: Sequence[LineT]) -> list[LineT]:
         values: dict[Hashable, set[Hashable]] = defaultdict(set)

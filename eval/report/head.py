@@ -1,4 +1,4 @@
-"""The origin of a result: its command, PEARL's version and, if a judge made it, the judge's model."""
+"""The head of a result file: the command that made the result, PEARL's version and, if a judge was asked, its model."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from pearl.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The origin of a result: its command and judge."""
+    """The origin of a result: the command that makes the result again, and the judge's model."""
 
     command: str  # makes the result again; without where results and raw replies are kept
     judge: str | None = None  # the model, if a judge made it
 
     @classmethod
     def of(cls, *words: str, judge: str | None = None, settings: Settings | None = None, **options: object) -> Head:
-        """Make the head of a command: True gives a flag, a tuple several words, a list one option per value; None and
-        False give nothing. Settings that figures depend on and that are not the default are put before the command."""
+        """Make the head of a command line: ``words`` (such as eval, style) and options. An option that is True becomes
+        a flag, a tuple several words, a list one option per value; None and False are left out. Settings that change
+        the figures and are not the default are put before the command as environment variables."""
         named = {name if name.startswith("--") else f"--{name.replace('_', '-')}": options[name] for name in options}
         arguments = [word for flag, value in named.items() for word in _words(flag, value)]
         before = [

@@ -16,7 +16,7 @@ PEARL = "PEARL, papers/pearl.txt"
 
 @dataclass(frozen=True, slots=True)
 class Metric(Generic[T]):
-    """The declaration of a metric: a figure of a model's results over all requests."""
+    """The declaration of a metric: its name and explanation, and ``fold``, which computes it from a model's results."""
 
     name: str
     title: str
@@ -36,7 +36,7 @@ def figures(metrics: Sequence[Metric[T]], bootstrap: Bootstrap, results: T) -> F
 
 
 def to_json(estimates: Figures, **row: object) -> dict[str, Any]:
-    """The fields of ``row``, followed by the figures."""
+    """Convert figures to a JSON object that starts with the fields of ``row``."""
     return {**row, **{name: estimate.to_json() for name, estimate in estimates.items()}}
 
 
@@ -48,10 +48,8 @@ def less(first: Figures, second: Figures) -> Figures:
 def differences(
     metrics: Sequence[Metric[T]], models: Iterable[str], measured: Mapping[str, Figures], baselines: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Each model's paired difference, metric by metric, from the baseline (not itself) that is best in the metric.
-
-    The best baseline is chosen on these same requests, which favours it.
-    """
+    """For each model and metric, the paired difference from the best of the other ``baselines``. The best baseline is
+    chosen for each metric on the same requests, which favours the baseline."""
     rows = []
     for model in models:
         row: dict[str, Any] = {"model": model}
@@ -65,7 +63,7 @@ def differences(
 
 
 def best_of(metric: Metric[T], estimates: Mapping[str, Estimate]) -> str | None:
-    """The name of the best defined estimate in a metric; None if none is defined."""
+    """The name of the best estimate in a metric; None if no estimate is defined."""
     sign = 1 if metric.higher_is_better else -1
     defined = {name: sign * estimate.value for name, estimate in estimates.items() if np.isfinite(estimate.value)}
     return max(defined, key=lambda name: defined[name], default=None)

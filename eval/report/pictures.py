@@ -1,4 +1,4 @@
-"""Pictures of result files, drawn only from what the file holds, so that nothing is scored again to draw them."""
+"""Drawing pictures from a result's JSON alone, so that nothing is computed again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STYLE: dict[Any, str] = {"svg.hashsalt": "pearl", "svg.fonttype": "none", "font.
 
 
 def canvas(rows: int, columns: int, size: tuple[float, float], **shared: Any) -> tuple[Figure, Any]:
-    """A figure of ``size``, in inches, and its axes, (rows, columns), without top and right borders."""
+    """Make a figure of ``size`` inches and its axes, (rows, columns), without top and right borders."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
@@ -38,7 +38,7 @@ def canvas(rows: int, columns: int, size: tuple[float, float], **shared: Any) ->
 
 
 def values_and_reaches(intervals: Iterable[Json]) -> tuple[Floats, tuple[Floats, Floats]]:
-    """The values of intervals, and the distances from value to low and to high ends, as error bars take them."""
+    """The values of intervals, and their distances to both ends, in the form that error bars need."""
     drawn = list(intervals)
     value, low, high = (np.array([interval[end] for interval in drawn]) for end in ("value", "low", "high"))
     return value, (np.abs(low - value), np.abs(high - value))
@@ -54,7 +54,8 @@ def panels(
     rows: Sequence[Callable[[Axes, Json], None]],
     label: Callable[[Json], str] = _correlation,
 ) -> Figure:
-    """Draw a column for each model, titled by its name and ``label``, and a row for each function in ``rows``."""
+    """Draw a grid: a column for each model, titled with its name and ``label``, and a row for each function in
+    ``rows``, which draws a model on axes."""
     size = 3.2 * len(models), 2.8 * len(rows)
     figure, grid = canvas(len(rows), len(models), size, sharex="col", sharey="row")
     for way, line in zip(rows, grid, strict=True):
@@ -67,12 +68,12 @@ def panels(
 
 
 def draw(figure: Draw, result: Json, path: Path) -> None:
-    """Draw a result into an SVG file. Raises InputError when the file cannot be written."""
+    """Draw a result and write it as an SVG file. Raises InputError when the file cannot be written."""
     write_text("--picture", path, svg(figure, result))
 
 
 def svg(figure: Draw, result: Json) -> str:
-    """The picture as an SVG element. Characters without a glyph in the fonts here stay text, without a warning."""
+    """Draw a result as an SVG element. Characters that the fonts here lack stay text."""
     import matplotlib
 
     buffer = StringIO()
@@ -83,8 +84,8 @@ def svg(figure: Draw, result: Json) -> str:
 
 
 def intervals_figure(rows: Mapping[str, Mapping[str, Json | None]], measure: str) -> Figure:
-    """Draw shares with their intervals: a group for each row, in it a line for each name with a figure. ``measure``
-    labels the axis."""
+    """Draw shares with their intervals. ``rows``: the groups, each with an interval by name; ``measure``: the label of
+    the axis."""
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     figure, ((axes,),) = canvas(1, 1, (6.4, 0.9 + 0.9 * len(rows)))
     for step, name in enumerate(names):

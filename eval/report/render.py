@@ -1,4 +1,4 @@
-"""Rendering tables on a terminal, in Markdown, and in a self-contained HTML file with pictures."""
+"""Rendering tables on a terminal, in Markdown, and in one HTML file with pictures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ code { font-size: 12px; }
 
 
 def show(tables: Iterable[Table]) -> None:
-    """Print the tables on standard output, the first column aligned left and the others right."""
+    """Print the tables on standard output; the first column is aligned left, the others right."""
     from rich import box, table
     from rich.console import Console
     from rich.text import Text
@@ -52,7 +52,7 @@ def show(tables: Iterable[Table]) -> None:
 
 
 def markdown(table: Table) -> str:
-    """The table in Markdown, with caption and command in a paragraph below."""
+    """The table in Markdown, followed by a paragraph with its caption and command."""
     lines = [table.columns, ("---", *("---:" for _ in table.columns[1:])), *table.rows]
     cells = ("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
     command = f" `{table.command}`" if table.command else ""
@@ -68,12 +68,12 @@ def html(table: Table) -> str:
 
 
 def harmless_json(value: object) -> str:
-    """JSON for embedding in HTML: no text in it can end the element that contains it."""
+    """JSON for embedding in an HTML script element; its texts cannot end the element."""
     return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def write_page(path: Path, title: str, command: str, pictures: Iterable[str], tables: Iterable[Table]) -> None:
-    """Write an HTML page of ``pictures``, SVG elements, and tables. Raises InputError when it cannot be written."""
+    """Write an HTML page with pictures (SVG elements) and tables. Raises InputError when it cannot be written."""
     parts = [
         "<!doctype html>",
         f'<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>',

@@ -1,4 +1,4 @@
-"""The report of a command: figures, the tables and picture that show them, and the files they are written to."""
+"""The report of a command: its figures, how to show them, and the files to write."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Tables = Callable[[Json], Iterable[Table]]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A result with functions that show it from its JSON alone, so that a result file can be shown again."""
+    """A result, and functions that make tables and a picture from its JSON; so a result file can be shown again."""
 
     figures: Mapping[str, Any]
     tables: Tables
@@ -34,15 +34,16 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The output files that a command's options name."""
+    """The output files that a command's options name: JSON, picture and page."""
 
     json: str | None  # None to print the tables on standard output
     picture: Path | None = None
     page: Path | None = None
 
     def check(self, inputs: Iterable[Path], others: Mapping[str, Path | None]) -> None:
-        """Check outputs before the work. Raises InputError for an output, of these or of ``others`` by option, that
-        cannot be written, is an input or is named twice, and where the drawing library is missing."""
+        """Check the output files before the work starts. ``others``: further output files, by option. Raises InputError
+        for a file that cannot be written, is an input, or is named twice; MissingExtra if a picture needs
+        matplotlib."""
         if self.picture and self.picture.suffix != ".svg":
             raise InputError(f"--picture {self.picture}: a picture ends in .svg.", param="picture")
         if (self.picture or self.page) and find_spec("matplotlib") is None:
@@ -50,7 +51,8 @@ class Outputs:
         check_outputs({**others, "--picture": self.picture, "--report": self.page, "--json": self.json}, inputs)
 
     def write(self, head: Head, report: Report) -> None:
-        """Write the files that are named, or print the tables. Raises InputError when a file cannot be written."""
+        """Write the named files; without a JSON file, print the tables. Raises InputError when a file cannot be
+        written."""
         result = {**head.to_json(), **report.figures}
         if self.picture and report.picture:
             draw(report.picture, result, self.picture)

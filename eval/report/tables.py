@@ -1,4 +1,4 @@
-"""Tables made from results, and the formatting of their cells."""
+"""Tables made from a result's JSON, and the formatting of their cells."""
 
 from __future__ import annotations
 
@@ -33,36 +33,37 @@ class Table:
 
     @classmethod
     def of(cls, caption: str, rows: Iterable[Json], columns: Columns, command: str = "") -> Table:
-        """Make a table with a row for each of ``rows`` and a cell for each of ``columns``."""
+        """Make a table with a row for each of ``rows`` and a column for each of ``columns``."""
         made = [partial(field, cell) if isinstance(cell, str) else cell for cell in columns.values()]
         return cls(caption, tuple(columns), tuple(tuple(cell(row) for cell in made) for row in rows), command)
 
     @classmethod
     def plain(cls, caption: str, rows: Sequence[Json], command: str = "") -> Table:
-        """Make a table of rows whose keys are the titles of the columns."""
+        """Make a table of rows whose keys are the columns' titles."""
         cells = (tuple(value_cell(value, title) for title, value in row.items()) for row in rows)
         return cls(caption, tuple(rows[0]) if rows else (), tuple(cells), command)
 
     @classmethod
     def facts(cls, caption: str, facts: Json, command: str = "") -> Table:
-        """Make a table with a row for each fact: its name, and its value."""
+        """Make a table with two columns, the name and the value of each fact."""
         return cls.plain(caption, [{"figure": name, "value": value} for name, value in facts.items()], command)
 
 
 def rows_tables(result: Json, declared: Declared) -> Iterator[Table]:
-    """Yield a table for each list of rows that is declared and not empty."""
+    """Yield a table for each declared list of rows that the result has; empty lists are skipped."""
     for name, (caption, fields) in declared.items():
         if rows := result.get(name):
             yield Table.of(caption, rows, named(fields))
 
 
 def named(fields: str) -> Columns:
-    """Columns for blank-separated field names, titled by these names; ``a.b`` is the field b of the field a."""
+    """Columns for field names separated by spaces; each title is the field's name. ``a.b`` is the field b of the field
+    a."""
     return {name.replace("_", " ").replace(".", " "): name for name in fields.split()}
 
 
 def value_of(name: str, row: Json) -> Any:
-    """The value of a field, None where the row does not have it."""
+    """The value of a row's field, whose name may be ``a.b``; None if the row does not have it."""
     value: Any = row
     for part in name.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
@@ -70,12 +71,12 @@ def value_of(name: str, row: Json) -> Any:
 
 
 def field(name: str, row: Json) -> str:
-    """The formatted cell of a row's field, whose name may be ``a.b``."""
+    """The value of a row's field, whose name may be ``a.b``, formatted for a table."""
     return value_cell(value_of(name, row), name.rpartition(".")[2])
 
 
 def value_cell(value: Any, name: str = "") -> str:
-    """A value formatted for a table: an interval, a number, a name, or several of these; NOTHING if it is empty."""
+    """Format a value for a table: an interval, a number, a name, or several of these. NOTHING if it is empty."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
@@ -89,12 +90,12 @@ def value_cell(value: Any, name: str = "") -> str:
 
 
 def interval(name: str, digits: int = 3, *, sign: bool = False) -> Callable[[Json], str]:
-    """A function that formats the interval in a row's field ``name`` as a cell."""
+    """Make a function that formats the interval in a row's field ``name``."""
     return lambda row: shown(value_of(name, row), digits, sign=sign)
 
 
 def shown(interval: Json | None, digits: int, *, sign: bool = False) -> str:
-    """An interval formatted as ``17.6 [15.9, 19.4]``; NOTHING for None."""
+    """Format an interval as ``17.6 [15.9, 19.4]``; NOTHING for None."""
     if interval is None:
         return NOTHING
     form = f"{'+' if sign else ''}.{digits}f"
@@ -102,24 +103,25 @@ def shown(interval: Json | None, digits: int, *, sign: bool = False) -> str:
 
 
 def _with_baseline(interval: Json | None, digits: int, *, sign: bool = False) -> str:
-    """An interval, followed by the baseline if it is a difference from one: ``+1.2 [+0.3, +2.1] bm25``."""
+    """Format an interval and, if it is a difference, its baseline: ``+1.2 [+0.3, +2.1] bm25``."""
     against = (interval or {}).get("against", "")
     return f"{shown(interval, digits, sign=sign or bool(against))} {against}".rstrip()
 
 
 def kappa_cell(part: Json) -> str:
-    """Randolph's kappa and its band, or why it is undefined."""
+    """Randolph's kappa and its verbal band, or the reason why it is undefined."""
     undefined = part["undefined"].get("randolph_kappa")
     return f"{NOTHING} ({undefined})" if undefined else f"{shown(part['randolph_kappa'], 2)}, {part['band']}"
 
 
 def counts_cell(counts: Mapping[str, int]) -> str:
-    """Counts formatted as ``empty 3, no_verdict 1,024``; NOTHING without any."""
+    """Format counts as ``empty 3, no_verdict 1,024``; NOTHING if there are none."""
     return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or NOTHING
 
 
 def metric_columns(metrics: Iterable[Metric[Any]], less: str = "") -> Columns:
-    """A column for each metric; with ``less``, the name of a baseline, also one for the differences from it."""
+    """A column for each metric. If ``less`` names a baseline, each metric has a second column, the difference from
+    it."""
 
     def cell(metric: Metric[Any], of: str = "") -> Cell:
         return lambda row: _with_baseline(value_of(of + metric.name, row), metric.digits, sign=bool(of))
@@ -133,22 +135,21 @@ def metric_columns(metrics: Iterable[Metric[Any]], less: str = "") -> Columns:
 
 
 def figures_table(result: Json, metrics: Iterable[Metric[Any]], part: Json | None = None) -> Table:
-    """A table of the metrics of every model and of trivial baselines; of ``part`` of the result if given: its
-    near-duplicates or one of its slices."""
+    """A table of the metrics of all models and trivial baselines. ``part``: a part of the result, such as a slice."""
     of = part or result
     columns: Columns = {"model": "model", **metric_columns(metrics)}
     return Table.of(caption_of(result, part), (*of["models"], *of.get("baselines", ())), columns, result["command"])
 
 
 def differences_table(result: Json, metrics: Iterable[Metric[Any]], part: Json | None = None) -> Table:
-    """A table of each model's differences from the baseline that is best in each metric, on the same requests."""
+    """A table of each model's differences from the best baseline of each metric, on the same requests."""
     caption = f"Paired differences from the best baseline, which is named. {caption_of(result, part)}"
     columns: Columns = {"model": "model", **metric_columns(metrics)}
     return Table.of(caption, (part or result)["differences"], columns, result["command"])
 
 
 def checks_table(findings: Sequence[Json], of: str = "the items") -> Iterator[Table]:
-    """Yield a table of the faults that checks found; none if there are no faults."""
+    """Yield a table of the faults that checks found; nothing if there are no faults."""
     if findings:
         columns: Columns = {"check": "check", "level": "level", "items": "count", "what": "message"}
         yield Table.of(f"Checks of {of}.", findings, columns)
@@ -161,13 +162,13 @@ def metrics_table(metrics: Sequence[Metric[Any]]) -> Table:
 
 
 def file_names(paths: Sequence[Path]) -> list[str]:
-    """The names of files; whole paths where two have the same name."""
+    """The files' names without folders; whole paths if two files have the same name."""
     names = Counter(path.name for path in paths)
     return [path.name if names[path.name] == 1 else str(path) for path in paths]
 
 
 def caption_of(result: Json, part: Json | None = None) -> str:
-    """A caption with the number of requests and users of a result or its ``part``, and a description of the part."""
+    """A caption with the numbers of requests and users of a result, or of its ``part``, which it also describes."""
     of = part or result
     counts = counted(of["n"], "request") + (f" of {counted(of['users'], 'user')}" if of["users"] else "")
     sentences = [f"{counts}; 95% intervals by bootstrap over {of['resampled']}."]
@@ -183,5 +184,5 @@ def caption_of(result: Json, part: Json | None = None) -> str:
 
 
 def missing_words(count: int) -> str:
-    """The words of a caption that count missing ratings; empty if none is missing."""
+    """The words of a caption that say how many ratings are missing; empty if none is missing."""
     return f", {count:,} missing" if count else ""

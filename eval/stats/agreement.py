@@ -1,4 +1,5 @@
-"""Agreement beyond chance between raters: the figures of ``pearl eval agreement``, and of a judge's repeated draws."""
+"""Agreement beyond chance between raters: the figures of ``pearl eval agreement``, and of a judge's draws (repeated
+judgements)."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ TITLES = {
 
 
 def agreement_report(ratings: Ratings, *, clusters: Sequence[str] | None = None) -> dict[str, Any]:
-    """Every coefficient with its interval and band, or null and a reason; then the agreement of every two raters."""
+    """Every coefficient of agreement with its interval and verbal band, or null and the reason; and the agreement of
+    every two raters. ``clusters``: of the items, for resampling."""
     agreement = Agreement(ratings, clusters=clusters)
     pairs = agreement.pairs()
     coefficients = {
@@ -61,8 +63,8 @@ def agreement_report(ratings: Ratings, *, clusters: Sequence[str] | None = None)
 def self_consistency(
     drawn: dict[tuple[str, str], str], labels: Sequence[str], clusters: Mapping[str, str], seed: int
 ) -> dict[str, Any]:
-    """Randolph's kappa of the labels ``drawn`` for items, by item and draw, with an interval over the ``clusters`` of
-    items; null with a reason if it is undefined."""
+    """Randolph's kappa between the draws of a judge, with an interval over ``clusters`` (by item); null with a reason
+    if undefined. ``drawn``: the label of each item and draw; ``labels``: all possible labels."""
     if not drawn:
         return {"randolph_kappa": None, "band": None, "undefined": {"randolph_kappa": NOTHING_READ}}
     ratings = ratings_of(drawn, labels)

@@ -1,4 +1,4 @@
-"""Calibration of a judge's certainty: AUROC, Brier score, calibration error, risk and coverage.
+"""Whether a judge's stated certainty can be trusted: AUROC, Brier score, calibration error, risk and coverage.
 
 Dimensions in comments: N records, L levels of certainty, B bins, R resamples.
 """
@@ -23,7 +23,7 @@ BANDS = ((1, 20), (21, 40), (41, 60), (61, 80), (81, 100))
 
 @dataclass(frozen=True, slots=True)
 class CertainAnswers:
-    """The counted records: whether each answer is right, and the certainty stated with it."""
+    """Whether each answer is right, and the certainty that the judge stated with it."""
 
     correct: Floats  # 1 or 0, (N,)
     certainty: Floats  # 1 to 100, NaN without one, (N,)
@@ -31,22 +31,23 @@ class CertainAnswers:
 
     @property
     def said(self) -> Floats:
-        """1 for each record with a certainty, else 0."""
+        """1 for each record with a certainty, 0 for the others: (N,)."""
         return np.isfinite(self.certainty).astype(float)
 
     def part(self, inside: Floats) -> dict[str, Any]:
-        """The counts and the accuracy of the records where ``inside`` is 1."""
+        """The numbers of correct and of all records where ``inside``, (N,), is 1, and their accuracy."""
         correct, total = int((self.correct * inside).sum()), int(inside.sum())
         return {"correct": correct, "total": total, "accuracy": share(correct, total)}
 
     def at_least(self, threshold: float) -> Floats:
-        """1 where the certainty reaches the threshold, else 0; also 0 for a record without a certainty."""
+        """1 for each record whose certainty is at least ``threshold``; 0 for the others, and for records without a
+        certainty."""
         return (np.nan_to_num(self.certainty, nan=-np.inf) >= threshold).astype(float)
 
 
 def auroc(judged: CertainAnswers) -> Estimate:
-    """The chance that a right answer has a higher certainty than a wrong one, ties counting a half; NaN if all answers
-    are right or all wrong."""
+    """AUROC: the probability that a right answer has a higher certainty than a wrong answer; ties count a half. NaN if
+    all answers are right or all are wrong."""
     said = judged.said > 0
     correct, certainty = judged.correct[said], judged.certainty[said]
     if len(set(correct)) < 2:
@@ -65,7 +66,7 @@ def auroc(judged: CertainAnswers) -> Estimate:
 
 
 def brier(judged: CertainAnswers) -> Estimate:
-    """Brier score: the mean squared difference of the certainty, as a probability, from 1 if right and 0 if wrong."""
+    """Brier score: the mean squared difference between the certainty, as a probability, and 1 (right) or 0 (wrong)."""
     said = judged.said > 0
     if not said.any():
         return _undefined()
@@ -77,7 +78,7 @@ def brier(judged: CertainAnswers) -> Estimate:
 
 
 def calibration_error(judged: CertainAnswers) -> Estimate:
-    """ECE: the mean distance of certainty from accuracy over ten bins of equal width, weighted by their records."""
+    """ECE: the mean distance between certainty and accuracy in ten bins of equal width, weighted by the bins' sizes."""
     if not judged.said.any():
         return _undefined()
     said = np.nan_to_num(judged.certainty) / 100
@@ -85,7 +86,7 @@ def calibration_error(judged: CertainAnswers) -> Estimate:
 
 
 def correlation(judged: CertainAnswers) -> Estimate:
-    """Pearson's r between the certainty and being right."""
+    """Pearson's r between the certainty and whether the answer is right."""
     said = judged.said
     x = np.nan_to_num(judged.certainty) - (np.nanmean(judged.certainty) if said.any() else 0.0)
     y = judged.correct - judged.correct.mean()
@@ -94,7 +95,8 @@ def correlation(judged: CertainAnswers) -> Estimate:
 
 
 def risk_area(judged: CertainAnswers) -> Estimate:
-    """AURC: the error rate among the most certain records, averaged over shares of records; a level is not split."""
+    """AURC, the area under the risk-coverage curve: the error rate of the most certain records, averaged over
+    coverages."""
     if not judged.said.any():
         return _undefined()
     known = np.unique(judged.certainty[judged.said > 0])[::-1]
@@ -124,19 +126,20 @@ FIGURES: dict[str, Callable[[CertainAnswers], Estimate]] = {
 
 
 def bins_of(certainty: Floats) -> Floats:
-    """1 where a certainty lies in a bin, else 0, for bins of 1 to 10, 11 to 20, ..., 91 to 100; (N, B)."""
+    """1 in the bin of each certainty, else 0: (N, B). The bins are 1 to 10, 11 to 20, ..., 91 to 100."""
     index = np.ceil(np.nan_to_num(certainty, nan=-1.0) / (100 / BINS)) - 1
     return np.asarray(index[:, None] == np.arange(BINS), float)
 
 
 def reliability(judged: CertainAnswers) -> list[dict[str, Any]]:
-    """The counts, accuracy and mean certainty of each bin that has records, the least certain bin first."""
+    """The counts, accuracy and mean certainty of each bin with records, in ascending order of certainty."""
     bins = enumerate(bins_of(judged.certainty).T)
     return [_range(judged, inside, 1 + 10 * index, 10 + 10 * index) for index, inside in bins if inside.any()]
 
 
 def bands(judged: CertainAnswers) -> list[dict[str, Any]]:
-    """The counts, accuracy and mean certainty of each of the prompt's verbal bands of certainty."""
+    """The counts, accuracy and mean certainty of the records in each of the verbal bands that the judge's prompt
+    names."""
     return [_range(judged, judged.at_least(low) - judged.at_least(high + 1), low, high) for low, high in BANDS]
 
 
@@ -147,7 +150,7 @@ def _range(judged: CertainAnswers, inside: Floats, low: int, high: int) -> dict[
 
 
 def sweep(judged: CertainAnswers, threshold: float) -> list[dict[str, Any]]:
-    """Coverage and accuracy if the judge abstains below a threshold, for each of several thresholds."""
+    """Coverage and accuracy if the judge abstains below a threshold: for ``threshold`` and several others."""
     rows = []
     for least in sorted({*map(float, SWEEP), threshold}):
         part = judged.part(judged.at_least(least))
@@ -160,7 +163,8 @@ def sweep(judged: CertainAnswers, threshold: float) -> list[dict[str, Any]]:
 
 
 def risk_coverage(judged: CertainAnswers) -> list[dict[str, Any]]:
-    """For each level of certainty, highest first: the share of records answered from it on, and their error rate."""
+    """For each level of certainty, in descending order: the share of records with at least this certainty, and their
+    error rate."""
     levels = np.unique(judged.certainty[judged.said > 0])[::-1].tolist()
     parts = {level: judged.part(judged.at_least(level)) for level in levels}  # each holds a record of its level
     return [
@@ -170,7 +174,8 @@ def risk_coverage(judged: CertainAnswers) -> list[dict[str, Any]]:
 
 
 def histogram(judged: CertainAnswers, ends: tuple[int, int]) -> list[dict[str, Any]]:
-    """The counts and accuracy of each bin of certainty, five wide; certainties outside ``ends`` are moved to them."""
+    """The counts and accuracy in bins of certainty, five wide. Certainties outside the range ``ends`` are moved to its
+    ends."""
     first, last = ends
     clamped = np.clip(judged.certainty, first, last)
     return [

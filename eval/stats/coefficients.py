@@ -1,7 +1,7 @@
-"""Coefficients of agreement, each from a well-kept library, with the interval by the bootstrap over items.
+"""Coefficients of agreement, computed by well-known libraries, with bootstrap intervals over items.
 
-A coefficient that depends on how common labels are is undefined, with a reason, where chance alone would agree: it is
-then neither 1 nor NaN. Randolph's kappa does not depend on that, and is 1 where all give one of several labels.
+A coefficient that depends on how common labels are is undefined, with a reason, if everybody gave one label. Randolph's
+kappa does not depend on that; it is then 1, if other labels were possible.
 
 Dimensions in comments: I items, K labels, R resamples.
 """
@@ -35,7 +35,7 @@ TOO_MANY = f"there are more than {MOST_ORDINAL} labels; see the alpha for interv
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A coefficient of agreement, or the reason why it is undefined."""
+    """The estimate of a coefficient of agreement, or the reason why it is undefined."""
 
     estimate: Estimate | None
     items: int  # that the estimate is over
@@ -51,7 +51,7 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class RaterPair:
-    """The agreement of two raters, over the items that both rated."""
+    """The agreement of two raters over the items that both have rated."""
 
     first: str
     second: str
@@ -60,12 +60,13 @@ class RaterPair:
 
 
 def landis_koch(value: float) -> str:
-    """The verbal band of a kappa by Landis and Koch 1977; each band includes its upper end."""
+    """The verbal band of a kappa, such as "substantial" (Landis and Koch 1977). A band includes its upper end."""
     return "poor" if value < 0 else next(name for above, name in reversed(BANDS) if value > above or above == 0)
 
 
 class Agreement:
-    """All coefficients for one set of ratings, on the same resamples of its items, or of their ``clusters``, (I,)."""
+    """All coefficients of one set of ratings, on the same resamples of its items, or of the items' ``clusters``,
+    (I,)."""
 
     def __init__(
         self, ratings: Ratings, *, resamples: int = RESAMPLES, seed: int = 0, clusters: Sequence[str] | None = None
@@ -78,7 +79,7 @@ class Agreement:
         self._bootstrap = Bootstrap(names, resamples=resamples, seed=seed)
 
     def _missing(self, *, one_label: bool = True) -> str:
-        """Why there is nothing to compare; empty where there is."""
+        """The reason why no agreement can be computed; empty if it can."""
         if len(self._ratings.raters) < 2:
             return ONE_RATER
         if not self._shared.any():
@@ -86,14 +87,15 @@ class Agreement:
         return ONE_LABEL if one_label and (self._counts[self._shared].sum(axis=0) > 0).sum() < 2 else ""
 
     def raw(self) -> Coefficient:
-        """Raw agreement: the share of equal pairs among an item's ratings, averaged over items with at least two."""
+        """Raw agreement: the share of equal pairs among an item's ratings, averaged over items with two or more
+        ratings."""
         if reason := self._missing(one_label=False):
             return Coefficient(None, 0, reason)
         return Coefficient(self._bootstrap.share(pair_agreement(self._counts), self._shared), int(self._shared.sum()))
 
     def randolph(self) -> Coefficient:
-        """Randolph's kappa, whose chance agreement takes all possible labels for equally likely; items may have
-        different numbers of ratings. Undefined if only one label was possible."""
+        """Randolph's kappa, for which all possible labels are equally likely by chance. Items may have different
+        numbers of ratings. Undefined if only one label is possible."""
         size = len(self._ratings.labels)
         raw = self.raw()
         if raw.estimate is None or size < 2:
@@ -103,7 +105,7 @@ class Agreement:
         return Coefficient(Estimate(value, resampled, shares.clusters, randolph_kappa(0.0, size)), raw.items)
 
     def fleiss(self) -> Coefficient:
-        """Fleiss' kappa over the items with the most common number of ratings, as it needs equal numbers."""
+        """Fleiss' kappa. It needs equal numbers of ratings, so only items with the most common number are used."""
         if reason := self._missing():
             return Coefficient(None, 0, reason)
         raters = max(Counter(self._number[self._shared]).items(), key=lambda pair: (pair[1], pair[0]))[0]
@@ -124,7 +126,7 @@ class Agreement:
         return Coefficient(self._estimate(value, features * inside[:, None], fold), int(inside.sum()))
 
     def alpha(self, level: str) -> Coefficient:
-        """Krippendorff's alpha, nominal, ordinal or interval; ratings may be missing."""
+        """Krippendorff's alpha; ``level`` is nominal, ordinal or interval. Ratings may be missing."""
         values = self._ratings.numbers
         if reason := self._missing():
             return Coefficient(None, 0, reason)
@@ -166,11 +168,11 @@ class Agreement:
         return agreement, Coefficient(self._estimate(value, features * both[:, None], fold), items)
 
     def _estimate(self, value: float, features: Floats, fold: Callable[[Floats], Floats]) -> Estimate:
-        """The library's value, and ours in each resample."""
+        """The library's value, with our value in each resample."""
         return Estimate(value, self._bootstrap.sums(features, fold).resampled)
 
     def cohen(self, pairs: list[RaterPair]) -> Coefficient:
-        """The mean of Cohen's kappas of all pairs of raters whose kappa is defined."""
+        """The mean of Cohen's kappa over all pairs of raters for which it is defined."""
         if reason := self._missing():
             return Coefficient(None, 0, reason)
         kappas = [pair.kappa.estimate for pair in pairs if pair.kappa.estimate is not None]
@@ -184,24 +186,21 @@ class Agreement:
 
 
 def pair_agreement(counts: Floats) -> Floats:
-    """The share of equal pairs among each item's ratings; 0 for fewer than two ratings: (I, K) -> (I,)."""
+    """The share of equal pairs among each item's ratings: (I, K) -> (I,). 0 for an item with fewer than two ratings."""
     number = counts.sum(axis=1)
     return np.asarray((counts * (counts - 1)).sum(axis=1) / np.maximum(number * (number - 1), 1))
 
 
 def randolph_kappa(agreement: AgreementT, labels: int) -> AgreementT:
-    """Randolph's kappa from the agreement of pairs: rescaled so that chance, 1 / ``labels``, is 0 and 1 stays 1."""
+    """Randolph's kappa from raw agreement, which is rescaled so that chance agreement, 1 / ``labels``, becomes 0."""
     return (agreement - 1 / labels) / (1 - 1 / labels)
 
 
 def alpha(
     counts: Floats, bootstrap: Bootstrap, level: str = "nominal", values: Sequence[float] | None = None
 ) -> Estimate:
-    """Krippendorff's alpha, nominal, ordinal or interval, from the number of ratings by item and label, (I, K); ratings
-    may be missing.
-
-    ``values`` are the labels as numbers; the nominal alpha ignores them.
-    """
+    """Krippendorff's alpha from the number of ratings by item and label, (I, K); ratings may be missing. ``level`` is
+    nominal, ordinal or interval; ``values``: the labels as numbers, which the nominal alpha ignores."""
     domain = list(range(counts.shape[1])) if values is None or level == "nominal" else list(values)
     import krippendorff  # of an extra, which help does without
 
@@ -213,8 +212,8 @@ def alpha(
 
 
 def _nominal(counts: Floats, other: Floats, domain: Floats) -> Fold:
-    """Nominal alpha, from the pairs of equal labels within an item and the label counts. ``other``: the number of other
-    ratings that each rating of an item is paired with, (I, 1)."""
+    """Nominal alpha, from the number of equal pairs of labels in each item and from the label counts. ``other``, (I,
+    1): the number of ratings that each rating of an item is paired with."""
 
     def fold(sums: Floats) -> Floats:  # (R, 1 + K)
         uses = sums[:, 1:]
@@ -228,7 +227,7 @@ def _nominal(counts: Floats, other: Floats, domain: Floats) -> Fold:
 
 
 def _interval(counts: Floats, other: Floats, domain: Floats) -> Fold:
-    """Interval alpha, from the sums of the values and of their squares."""
+    """Interval alpha, from the sums of the values and the sums of their squares."""
 
     def fold(sums: Floats) -> Floats:  # (R, 4)
         observed, n, first, second = sums.T
@@ -242,7 +241,7 @@ def _interval(counts: Floats, other: Floats, domain: Floats) -> Fold:
 
 
 def _ordinal(counts: Floats, other: Floats, domain: Floats) -> Fold:
-    """Ordinal alpha, from counts of the pairs of labels: distances depend on how common the labels are."""
+    """Ordinal alpha, from counts of pairs of labels; the distance of two labels depends on how common labels are."""
     size = counts.shape[1]
 
     def fold(sums: Floats) -> Floats:  # (R, K * K)

@@ -1,9 +1,9 @@
-"""Rates of labels by an imperfect judge, corrected by the labels that people gave to some of its items.
+"""How often labels are right for all items, from an imperfect judge's labels and people's labels of some items.
 
-Two estimates are added to the raw rates. The first inverts the judge's confusion (Rogan and Gladen 1978, here for any
-number of labels); it assumes that the confusion is the same on all items, not that labelled items are a random sample.
-The second is prediction-powered (Angelopoulos et al. 2023, PPI++); it needs a random sample and assumes nothing of the
-judge. ``docs/results/corrected.json`` has the simulated coverage of their intervals and of others that were not chosen.
+Two estimates are made beside the raw rates. The first inverts the judge's confusion (Rogan and Gladen 1978, here for
+any number of labels). It assumes the same confusion on all items, but the labelled items need not be a random sample.
+The second is prediction-powered (Angelopoulos et al. 2023, PPI++). It needs a random sample and assumes nothing about
+the judge. ``docs/results/corrected.json`` has the simulated coverage of the intervals.
 
 Dimensions in comments: N items, K labels, R resamples.
 """
@@ -26,7 +26,7 @@ SINGULAR = 1e-9  # a smaller determinant cannot be inverted
 
 @dataclass(frozen=True, slots=True)
 class LabelledShares:
-    """Items with the judge's labels, and with people's labels of some."""
+    """Items with the judge's labels and, for some of the items, people's labels."""
 
     labels: Sequence[str]
     shares: Floats  # of an item's judgements, by label, (N, K)
@@ -37,22 +37,22 @@ class LabelledShares:
         return np.asarray(self.gold != UNLABELLED)
 
     def joint(self) -> Floats:
-        """Counts of the labelled items, people's label by the judge's: (K, K)."""
+        """The number of labelled items by people's label and the judge's label: (K, K)."""
         people = np.eye(len(self.labels))[self.gold[self.labelled]]
         return np.asarray(people.T @ self.shares[self.labelled])
 
 
 def confusion(data: LabelledShares) -> Floats:
-    """The distribution of the judge's labels for each of people's labels: (K, K), NaN in the row of a label that people
-    never gave."""
+    """The distribution of the judge's labels for each label of people, (K, K); a row is NaN if people never gave the
+    label."""
     joint = data.joint()
     number = joint.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(joint, number, out=np.full_like(joint, np.nan), where=number > 0))
 
 
 def obstacle(data: LabelledShares) -> str | None:
-    """The reason why the confusion cannot be inverted, or None: the judge must give each label more often to items that
-    people label so than to others."""
+    """The reason why the confusion cannot be inverted; None if it can. The judge must give each label more often to the
+    items that people give it than to other items."""
     joint, rows = data.joint(), confusion(data)
     unknown = [label for label, number in zip(data.labels, joint.sum(axis=1), strict=True) if not number]
     if unknown:
@@ -76,13 +76,13 @@ def obstacle(data: LabelledShares) -> str | None:
 
 
 def raw_rates(data: LabelledShares) -> Floats:
-    """The mean share of each label over all items: (K,)."""
+    """How often the judge gives each label, over all items: (K,)."""
     return np.asarray(data.shares.mean(axis=0))
 
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Bootstrap percentile intervals, for which labelled and unlabelled items are resampled separately."""
+    """Bootstrap percentile intervals; labelled and unlabelled items are resampled separately."""
 
     raw: tuple[Interval, ...]
     corrected: tuple[Interval, ...] | None
@@ -90,8 +90,8 @@ class Intervals:
 
 
 def resampled(data: LabelledShares, *, resamples: int = RESAMPLES, seed: int = 0, pseudo: float = PSEUDO) -> Intervals:
-    """Bootstrap intervals of the rates, with ``pseudo`` more labelled items in each resample, spread over all pairs of
-    labels: without them a label that the judge always got right would have no uncertainty."""
+    """Bootstrap intervals of the rates. Each resample has ``pseudo`` more labelled items, spread over all pairs of
+    labels; without them a label that the judge always got right would have no uncertainty."""
     size, generator = len(data.labels), np.random.default_rng(seed)
     joint = _drawn_joint(data, pseudo / size**2, resamples, generator)  # (R, K, K)
     judged = joint.sum(axis=1) + _drawn(data.shares[~data.labelled], resamples, generator)
@@ -112,8 +112,8 @@ def resampled(data: LabelledShares, *, resamples: int = RESAMPLES, seed: int = 0
 
 
 def _inverted(rows: Floats, rates: Floats) -> Floats:
-    """The rates of people's labels that give the judge's ``rates`` by the confusion ``rows``: (R, K, K), (R, K) ->
-    (R, K)."""
+    """The rates of people's labels that would give the judge's ``rates``, (R, K), under the confusion ``rows``, (R, K,
+    K): (R, K)."""
     return np.asarray(np.clip(np.linalg.solve(rows.transpose(0, 2, 1), rates[:, :, None])[:, :, 0], 0, 1))
 
 
@@ -135,7 +135,7 @@ def _drawn(
     weights: Floats | None = None,
     number: int | None = None,
 ) -> Floats:
-    """The sums of each resample of the rows. Equal rows, of which there are many, are drawn together."""
+    """The sums of the rows in each resample. Equal rows are drawn together, which is faster."""
     if not len(rows):
         return np.zeros((resamples, rows.shape[1]))
     different, which = np.unique(rows, axis=0, return_inverse=True)
@@ -149,11 +149,11 @@ def _interval(value: float, drawn: Floats) -> Interval:
 
 
 def prediction_powered(data: LabelledShares) -> tuple[Interval, ...]:
-    """The rate of each of people's labels: the labelled items' mean, moved by the judge's labels of the others with a
-    weight that depends on how well it labelled the labelled items (PPI++, its lambda between 0 and 1).
+    """The rate of each label of people by PPI++: the mean of the labelled items, adjusted by the judge's labels of the
+    unlabelled items with a weight (lambda, between 0 and 1) that grows with the judge's accuracy on labelled items.
 
-    The interval is Student's, after adding two items on which people and judge agree, one with the label and one
-    without (as Agresti and Coull do): with few labels of a rare kind the plain interval covers the rate too seldom.
+    Intervals are Student's. As Agresti and Coull do, two items are added first, one with the label and one without, on
+    which people and judge agree: otherwise intervals of rare labels cover the rate too seldom.
     """
     from scipy.stats import t as student
 

@@ -1,4 +1,4 @@
-"""P-values with Holm's correction, and shares with intervals, as JSON."""
+"""P-values with Holm's correction, and shares with intervals, for JSON results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNBALANCED_P = 0.001
 
 
 def add_holm(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows, each with its ``p_value`` and a Holm-corrected ``p_holm``."""
+    """Return the rows with ``p_holm`` added, Holm's correction of their ``p_value`` over all rows."""
     corrected = holm([row["p_value"] for row in rows])
     return [row | {"p_holm": p} for row, p in zip(rows, corrected, strict=True)]
 
@@ -27,11 +27,11 @@ def interval_json(interval: Interval | None) -> dict[str, float] | None:
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
-    """``part / whole``, item by item; NaN where the whole is not above 0."""
+    """``part / whole``, element by element; NaN where the whole is not above 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / whole, np.nan)
 
 
 def share(part: int, whole: int) -> float | None:
-    """The part as a share of the whole; None if the whole is 0."""
+    """The part divided by the whole; None if the whole is 0."""
     return part / whole if whole else None

@@ -1,5 +1,5 @@
 """Reading files of ratings: CSV with the columns item, rater and label, or JSON Lines with these fields, as rating
-pages save them; other fields are ignored, except the style of an item."""
+pages write them. Other fields are ignored, except the style of an item."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MISSING = frozenset({"", ".", "na", "n/a", "n.a.", "#n/a", "<na>", "nan", "null"
 
 
 def is_missing(label: object) -> bool:
-    """True for null and for labels that mean that there is no rating, such as NA."""
+    """True if there is no rating: for null, and for labels such as NA."""
     return label is None or (isinstance(label, str) and label.strip().casefold() in MISSING)
 
 
@@ -56,12 +56,9 @@ class Ratings:
 
 
 def read_ratings(path: Path, labels: Sequence[str] = (), raters: Sequence[str] = ()) -> Ratings:
-    """Read a file of ratings. ``labels``: all possible labels, if more than were used; ``raters``: all who were asked.
-    A label that means no rating, such as NA, counts as missing unless it is among ``labels``.
-
-    Letters with accents are composed, since two machines write one name in two ways. Raises InputError that names file,
-    line and column.
-    """
+    """Read a file of ratings. ``labels``: all possible labels, if more than were used; ``raters``: everybody who was
+    asked. A label such as NA is a missing rating, unless it is among ``labels``. Names are compared in Unicode's
+    composed form. Raises InputError that names file, line and column."""
     rated: dict[tuple[str, str], tuple[int, str]] = {}
     labels, raters = [*map(composed, labels)], [*map(composed, raters)]
     missing = 0
@@ -87,13 +84,13 @@ def read_ratings(path: Path, labels: Sequence[str] = (), raters: Sequence[str] =
 
 
 def check_rater(rater: str, raters: Sequence[str], where: str = "") -> None:
-    """Raises InputError for a rater who is not among ``raters``, unless these are empty."""
+    """Raises InputError if the rater is not among ``raters``; an empty ``raters`` allows all."""
     if raters and rater not in raters:
         raise InputError(f"{where}'{rater}' is none of {', '.join(raters)}.", param="rater", code="unknown_rater")
 
 
 def ratings_of(rated: dict[tuple[str, str], str], labels: Sequence[str] = ()) -> Ratings:
-    """Make ratings of labels by item and rater."""
+    """Make ratings from labels by (item, rater). ``labels``: all possible labels, if more than were used."""
     items = tuple(dict.fromkeys(item for item, _ in rated))
     raters = tuple(dict.fromkeys(rater for _, rater in rated))
     known = tuple(sorted({*rated.values(), *labels}))
@@ -115,7 +112,7 @@ def numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
-    """Yield line, item, rater and label of each object; an item rated for several styles is an item for each."""
+    """Yield line, item, rater and label of each object. An item rated for several styles becomes several items."""
 
     def parse(value: dict[str, Any], number: int) -> tuple[int, str, str, str]:
         for name in COLUMNS:

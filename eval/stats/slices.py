@@ -1,4 +1,4 @@
-"""Slices of requests by a value, such as their length or the number of documents, and bins of values.
+"""Slices of requests by a value, such as the request's length, and bins of values.
 
 Dimensions in comments: N requests, B bins, R resamples.
 """
@@ -32,15 +32,16 @@ class Slice:
 
 
 def equal_bins(values: ArrayLike, count: int) -> Bins:
-    """Bins of about equally many values, 0 the lowest; equal values share the bin of their mean rank: (N,)."""
+    """Divide values into ``count`` bins of about equal size, and return each value's bin, (N,), 0 for the lowest. Equal
+    values are in the same bin."""
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
     middle = np.cumsum(sizes) - sizes / 2  # ranks from 0, as places between 0 and N
     return np.asarray((middle[group] * count / sizes.sum()).astype(np.intp))
 
 
 def binned_distance(bootstrap: Bootstrap, inside: Floats, predicted: Floats, true: Floats) -> Estimate:
-    """The distance of the mean prediction from the mean true value in each bin, averaged over bins by size. Values are
-    (N,); ``inside`` is 1 where a value lies in a bin, (N, B)."""
+    """The distance between the mean prediction and the mean true value of a bin, averaged over bins by their size. Both
+    are (N,); ``inside`` is 1 in the bin of each value, else 0: (N, B)."""
 
     def fold(sums: Floats) -> Floats:  # (R, 3B)
         number, predictions, truths = np.split(sums, 3, axis=1)
@@ -50,7 +51,8 @@ def binned_distance(bootstrap: Bootstrap, inside: Floats, predicted: Floats, tru
 
 
 def slices(by: str, values: Sequence[int]) -> list[Slice]:
-    """Slices of about equally many requests by ``values``, three if equal values allow it; no slices instead of one."""
+    """Divide requests by their ``values`` into three slices of about equal size, or two if many values are equal. Empty
+    if there would be only one slice."""
     sizes = np.asarray(values)
     bins = equal_bins(values, 3)
     masks = [bins == index for index in np.unique(bins)]

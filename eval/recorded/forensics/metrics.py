@@ -62,8 +62,7 @@ def metrics_of_file(path: Path, options: ForensicsOptions) -> dict[str, Any]:
 
 
 def forensics_figures(table: VoteTable, options: ForensicsOptions) -> dict[str, Any]:
-    """Measure annotators against the reference in a table of votes. Raises InputError if it never chooses a
-    response."""
+    """Measure annotators against the reference in a table of votes. Raises InputError if it never chooses."""
     table, place = with_reference(table, options.reference, options.against)
     reference = table.codes[:, place]
     chosen = chooses(reference)

@@ -254,8 +254,8 @@ SENDER = Annotator(
 
 def export_members(path: Path, members: Iterator[tuple[int, str, Any]]) -> Iterator[tuple[int, str, Any]]:
     """Yield each part of a data set made from an export of PEARL: a pair is a draft and the text that was sent instead.
-    ``members``: the export's parts as line, name and value. Raises InputError if no draft was changed before
-    sending."""
+    ``members``: the export's parts as line, name and value. Raises InputError if no sent text differs from its
+    draft."""
     texts: dict[str, str] = {}
     drafts: dict[str, dict[str, Any]] = {}
     yield 1, "metadata", {"version": "2.0", KEYS: ["draft_id", *KEPT]}
