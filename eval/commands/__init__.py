@@ -1,4 +1,5 @@
-"""``pearl eval``, a command for each module of :mod:`eval.commands.studies`, and the commands beside it."""
+"""The command ``pearl eval``, with one subcommand per module of :mod:`eval.commands.studies`, and the other commands
+that measure and judge."""
 
 from __future__ import annotations
 

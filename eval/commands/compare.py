@@ -1,4 +1,4 @@
-"""``pearl compare``: from a history to win rates."""
+"""``pearl compare``: draft a history's texts with two retrievers, and let a judge say which drafts are better."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ RUNS = {"as_published": 3}  # of a preset, where not one
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareOptions(AskingOptions, DraftingOptions):
-    """Options of ``pearl compare``; without ``judge`` the model that writes also judges."""
+    """Options of ``pearl compare``. If ``judge`` is None, the model that writes also judges."""
 
     history: Annotated[Path, Option(metavar="H.jsonl.gz", help="History to draft from.")]
     systems: Annotated[tuple[str, str], Option(metavar="P B", help="Two retrievers: artifact folders or names.")]
@@ -104,8 +104,8 @@ def compare(options: CompareOptions) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CompareRun:
-    """A prepared comparison: the cases, people's labels of some, the model that writes, and for each system a question
-    per case, None where a request does not fit the model."""
+    """A prepared comparison. ``cases``: the requests to draft; ``people``: people's labels of some; ``questions``: for
+    each system (retriever), a question to the writer per case, None if the request does not fit into the model."""
 
     plan: WritingPlan
     cases: Sequence[Case]
@@ -137,7 +137,7 @@ def ready(options: CompareOptions, console: Console) -> Iterator[CompareRun]:
 
 
 def estimate(options: CompareOptions, at: CompareRun, judging: JudgeSession) -> dict[str, Any]:
-    """Upper bounds on calls and cost of drafting and judging; a draft not yet written counts as long as it may be."""
+    """Upper bounds on calls and cost, for drafting and judging. A missing draft is taken to be as long as allowed."""
     replies = at.writer.kept(at.fitting)
     written = [drafts_of(questions, replies) for questions in at.questions]
     count, longest = at.writer.model.count_tokens, at.plan.longest
@@ -164,7 +164,8 @@ def estimate(options: CompareOptions, at: CompareRun, judging: JudgeSession) -> 
 
 
 def win_rates(options: CompareOptions, at: CompareRun, judging: JudgeSession) -> Report:
-    """Make missing drafts and judgements, and report win rates. Raises PearlError at the cap; what is done is kept."""
+    """Make the missing drafts and judgements, and report win rates. Raises PearlError when the cost reaches the cap;
+    replies until then are kept."""
     asked = at.writer.ask("drafts", at.fitting)
     replies = asked.replies()
     written = [drafts_of(questions, replies) for questions in at.questions]
@@ -179,7 +180,8 @@ def win_rates(options: CompareOptions, at: CompareRun, judging: JudgeSession) ->
 def items_and_options(
     options: CompareOptions, at: CompareRun, written: Sequence[Sequence[WrittenText]], drafts: Path | None
 ) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
-    """The drafts as items of the authorship judge, and its options; the items are written to ``drafts`` if given."""
+    """Make items for the authorship judge from the drafts, and the judge's options. ``drafts``: where to write the
+    items."""
     own = {name: getattr(options, name) for name in ("preset", "systems", "prompt", "ask_again")}
     own |= {"seed": options.drawing.seed}
     own |= PRESETS.chosen(options.preset, options.choose)
@@ -192,7 +194,7 @@ def items_and_options(
 
 
 def runs_of(options: CompareOptions) -> int:
-    """The number of the judge's runs: as given, or else the preset's."""
+    """How often the judge is asked about every item: the given number, or else the preset's."""
     return options.runs or RUNS.get(options.preset, 1)
 
 
@@ -208,7 +210,8 @@ def head_of(options: CompareOptions, plan: WritingPlan, judge: str) -> Head:
 
 
 def rates_figure(result: Json) -> Figure:
-    """Draw the shares of wins and ties: of all judgements, where both orders agree, and corrected by labels."""
+    """Draw the shares of wins and ties: over all judgements, where both orders agree, and corrected by people's
+    labels."""
     names = {**result["systems"], "tie": "tie"}
     ways = {"every judgement": "rates", "both orders agree": "rates_orders_must_agree"}
     rows: dict[str, dict[str, Json | None]] = {

@@ -1,4 +1,4 @@
-"""The options that commands share, each declared once."""
+"""Command-line options that several commands share."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DryRun = Annotated[bool, option("--dry-run", help="Estimate the calls and their 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftingOptions:
-    """The options that say what is drafted, and by which model."""
+    """The options for drafting: the kind of text, the number of documents, the model, and how many texts."""
 
     template: Annotated[str, Option(help="Kind of text: commit, free, message or post.")] = "free"
     k: Annotated[
@@ -98,5 +98,5 @@ class WritingOptions(DraftingOptions):
     budget_minutes: BudgetMinutes = None
 
     def told_stances(self) -> str | None:
-        """The name of the stance rules; None where stances are not compared. Raises InputError for unknown ones."""
+        """The name of the rules for stances; None if stances are not compared. Raises InputError for unknown rules."""
         return self.stances and known("stances", self.stances, [preset.name for preset in PRESETS.presets])

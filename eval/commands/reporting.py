@@ -1,4 +1,4 @@
-"""Commands that report figures: their output options, and the head of the result."""
+"""Making commands that report figures: their output options, and the head of their result."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def reporting(
     writes: Sequence[str] = (),
     presets: Presets = NO_CHOICES,
 ) -> Callable[[Callable[..., Report]], Callable[..., None]]:
-    """Make a command of a function that returns a report: with ``--json``, with ``--picture`` if its help is given, and
-    with ``--report`` if there is a ``page``. A function with a parameter ``picture`` gets its value.
+    """Make a command of a function that returns a report. The command gets the option ``--json``; ``--picture`` if
+    ``picture`` is its help; ``--report`` if ``page`` is true. A function with a parameter ``picture`` gets its value.
 
-    ``words`` name the command in the head of the result, where every option follows: the function's own, then those of
-    its bundles. Options of ``writes`` name more files to write, and are left out there. All files are checked before
-    the work. The head names every choice of ``presets``.
+    ``words``: the command's name, such as eval, style. In the head of the result all options follow the name, and every
+    choice of ``presets``. ``writes``: options that name more output files; these are not in the head. All files are
+    checked before the work.
     """
     outputs = [
         parameter(name, Annotated[kind | None, typer.Option(metavar=metavar, help=text)])
@@ -70,7 +70,7 @@ def reporting(
 
 
 def _values(declared: Sequence[Parameter], given: Mapping[str, Any]) -> Iterator[tuple[Parameter, Any]]:
-    """Yield each option and its value, those of bundles last."""
+    """Yield each option with its value; options of bundles come last."""
     bundles = [option for option in declared if is_dataclass(option.annotation)]
     yield from ((option, given[option.name]) for option in declared if option not in bundles)
     for bundle in bundles:
@@ -78,8 +78,8 @@ def _values(declared: Sequence[Parameter], given: Mapping[str, Any]) -> Iterator
 
 
 def flag_of(declared: Parameter, value: object) -> tuple[str, object]:
-    """The option's flag on the command line and its value; a switch that is off is given by its negative flag and True,
-    if it has one (``--no-...``)."""
+    """The option's flag on the command line, and its value. A switch that is off becomes its negative flag
+    (``--no-...``) with the value True, if it has such a flag."""
     info = declared.default if isinstance(declared.default, OptionInfo) else declared.annotation.__metadata__[0]
     flag = declared.name.replace("_", "-")
     if value is False and True in (info.default, declared.default):

@@ -1,4 +1,5 @@
-"""The options that ``pearl eval retrieval`` and ``pearl eval calibration`` share, and scoring the records once."""
+"""The options that ``pearl eval retrieval`` and ``pearl eval calibration`` share, and the scoring of records by
+models."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringOptions:
-    """The options of a command that scores the documents of records."""
+    """The options of a command in which models score the documents of records (requests with documents and gains)."""
 
     gains: Annotated[
         list[Path], typer.Option(metavar="G.jsonl.gz", help="Requests with their documents and gains; repeatable.")
@@ -55,8 +56,8 @@ def report_scores(
     *,
     own: str,
 ) -> Report:
-    """Score every record with every model, and report what ``figures`` makes of the scores, the baselines' names and
-    the options. ``own`` is the option that only this command has."""
+    """Score every record with every model, and report ``figures`` of the scores, the baselines' names and the options.
+    ``own``: the option that only this command has."""
     from eval.report.head import Head
     from eval.report.report import Report
     from pearl.settings import load_settings
@@ -82,7 +83,8 @@ def check_named_once(models: Sequence[str]) -> None:
 
 
 def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Candidates:
-    """Read all records and score them with every model. Raises InputError, where possible before the scoring."""
+    """Read all records and score their documents with every model. Raises InputError, before the scoring if
+    possible."""
     from rich.console import Console
 
     from eval.retrieval.choices import Candidates
@@ -108,6 +110,6 @@ HISTOGRAM_BINS = 20
 
 
 def distribution(values: ArrayLike) -> dict[str, list[float]]:
-    """A histogram: the edges of its bins, and the number of values in each bin."""
+    """A histogram: the edges of the bins, and the number of values in each bin."""
     counts, edges = np.histogram(values, bins=HISTOGRAM_BINS)
     return {"edges": edges.round(DIGITS).tolist(), "counts": counts.tolist()}

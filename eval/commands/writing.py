@@ -1,4 +1,4 @@
-"""Code that ``pearl compare`` and ``pearl eval`` commands share to draft: cases, retrieved documents, drafting."""
+"""What ``pearl compare`` and ``pearl eval`` commands share for drafting: reading requests, retrieving, and drafting."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class WritingPlan:
-    """The options of a run that drafts, and the settings that they leave open."""
+    """A run's options for drafting, with the settings for what the options leave open."""
 
     options: DraftingOptions
     settings: Settings
 
     @classmethod
     def of(cls, options: DraftingOptions) -> WritingPlan:
-        """Load the settings of a run. Raises InputError for those that cannot be used."""
+        """Load the settings of a run. Raises InputError for settings that cannot be used."""
         # pearl.models.asking.patience repeats calls
         return cls(options, load_settings(llm=options.llm, llm_max_retries=0, on_cluster=True))
 
@@ -62,7 +62,7 @@ class WritingPlan:
 
     @property
     def writer(self) -> str:
-        """Identity under which answers are kept: the model, and PEARL's rules if it is the embedded one."""
+        """The identity under which drafts are kept: the model and, for the embedded model, PEARL's rules."""
         return writer_of(self.settings)
 
     @property
@@ -70,7 +70,7 @@ class WritingPlan:
         return Decoding(self.longest, stop=(CLOSING,))
 
     def all_inputs(self, cases: Sequence[Case], system: System) -> list[PromptInputs]:
-        """Return each case's request with the documents that the system shows."""
+        """The input of each case's prompt: its request and the documents that the system shows."""
         template = load_template(self.options.template)
         return [
             PromptInputs(template, case.record.request.text, shown.documents)
@@ -80,7 +80,7 @@ class WritingPlan:
 
 @dataclass(frozen=True, slots=True)
 class WritingMaterial:
-    """The cases read from the files, and the sample of them to draft."""
+    """All cases (requests with documents and target) of the files, and the sample to draft."""
 
     cases: tuple[Case, ...]  # to draft, a sample of everyone
     everyone: tuple[Case, ...]
@@ -88,7 +88,7 @@ class WritingMaterial:
 
 
 def read_material(options: WritingOptions) -> WritingMaterial:
-    """Read the cases of a run. Raises InputError for files without a target, and for an unknown template."""
+    """Read the cases of a run. Raises InputError if no record has a target, and for an unknown template."""
     load_template(options.template)
     if bool(options.gains) == bool(options.history):
         raise InputError("Give either --gains or --history.", param="history" if options.gains else "gains")
@@ -122,8 +122,8 @@ def read_material(options: WritingOptions) -> WritingMaterial:
 def retrieval_systems(
     plan: WritingPlan, models: Sequence[str], cases: Sequence[Case], console: Console, baselines: Sequence[str] = ()
 ) -> list[System]:
-    """Retrieve each model's documents; ``baselines`` are artifacts that count as baselines. Raises NotFound and
-    InputError for a model that cannot be used."""
+    """Retrieve documents for all cases with each model. ``baselines``: models that count as baselines. Raises NotFound
+    and InputError for a model that cannot be used."""
     from retriever.baselines.trivial import RandomRetriever
     from retriever.models.encoder import SentenceEncoder
     from retriever.registry import UNTRAINED, make_retriever
@@ -144,7 +144,7 @@ def retrieval_systems(
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A model that drafts, asked as a judge is: with an estimate, a cap and kept answers; open it with
+    """A model that drafts. It is asked like a judge, with an estimate, a cost cap and kept replies; see
     :func:`writer`."""
 
     bench: JudgeSession
@@ -152,7 +152,7 @@ class Writer:
     longest: int
 
     def question(self, inputs: PromptInputs) -> Question | None:
-        """The question for a draft; None where the request by itself does not fit the model."""
+        """The question for a draft; None if the request alone does not fit into the model."""
         prompt = prompt_or_none(partial(draft_prompt, inputs, self.model, self.longest))
         return Question(prompt.messages) if prompt else None
 
@@ -173,13 +173,13 @@ def writer(plan: WritingPlan, cap: float | None, console: Console) -> Iterator[W
 
 
 def drafts_of(questions: Sequence[Question | None], replies: Iterator[Reply | Failed]) -> list[WrittenText]:
-    """The draft of each question; a request that does not fit the model (question None) has a failure instead."""
+    """The draft of each question. A question of None (the request did not fit into the model) gives a failure."""
     return [draft_of(next(replies) if question else Failed(ContextExceeded.default_code)) for question in questions]
 
 
 @dataclass(frozen=True, slots=True)
 class WritingSession:
-    """A prepared run, its documents retrieved and its model open to draft; :func:`ready` opens one."""
+    """A prepared run: documents are retrieved and the model is open. Made by :func:`ready`."""
 
     options: WritingOptions
     baselines: Sequence[str]
@@ -191,7 +191,7 @@ class WritingSession:
     writes: Writer
 
     def write(self, work: Callable[[WritingContext], Coroutine[Any, Any, T]]) -> T:
-        """Run ``work`` and return its result; the time budget starts now."""
+        """Run ``work`` and return its result. The time budget starts now."""
         plan, bench = self.plan, self.writes.bench
         with watched(self.console) as watch:
             budget = Budget(self.options.budget_minutes)  # from now on: what was done before is no writing
@@ -203,7 +203,7 @@ class WritingSession:
             return bench.runner.run(work(context))
 
     def head(self, name: str, **own_options: Any) -> Head:
-        """The head of a result: the command with its options; ``own_options`` are those that only this command has."""
+        """The head of a result: the command with its options. ``own_options``: options that only this command has."""
         options, settings = self.options, self.plan.settings
         given: dict[str, Any] = {"gains": options.gains, "history": options.history, "split": options.split}
         given |= {"targets": options.targets if options.history else None}
@@ -214,7 +214,7 @@ class WritingSession:
         return Head.of("eval", name, settings=settings, **given)
 
     def report(self, head: Head, figures: dict[str, Any], tables: Tables) -> Report:
-        """A report of ``figures``, with the values of defaults and the counts of the material put before them."""
+        """Make a report of ``figures``, preceded by the values of defaults and the counts of the material."""
         defaults: dict[str, Any] = {"llm": self.plan.writer, "k": self.plan.shown, "max_tokens": self.plan.longest}
         defaults |= {"bertscore": self.scorer.description, **self.material.counts}
         return Report({**defaults, **figures}, tables, head=head)
@@ -227,8 +227,8 @@ def ready(
     material: WritingMaterial | None = None,
     cap: float | None = None,
 ) -> Iterator[WritingSession]:
-    """Open a session with its model and file of answers, for the material of the options' files, or the one given.
-    Raises the errors of its parts before anything is drafted."""
+    """Open a session: read the cases (or take ``material``), retrieve documents and open the model. Errors are raised
+    before anything is drafted."""
     plan, console = WritingPlan.of(options), Console(stderr=True)
     scorer = BertScore(plan.settings.encoder)
     material = material or read_material(options)

@@ -84,8 +84,7 @@ def svg(figure: Draw, result: Json) -> str:
 
 
 def intervals_figure(rows: Mapping[str, Mapping[str, Json | None]], measure: str) -> Figure:
-    """Draw shares with their intervals. ``rows``: the groups, each with an interval by name; ``measure``: the label of
-    the axis."""
+    """Draw shares with their intervals: in each of ``rows`` a line for each name. ``measure`` labels the axis."""
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     figure, ((axes,),) = canvas(1, 1, (6.4, 0.9 + 0.9 * len(rows)))
     for step, name in enumerate(names):

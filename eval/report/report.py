@@ -41,9 +41,8 @@ class Outputs:
     page: Path | None = None
 
     def check(self, inputs: Iterable[Path], others: Mapping[str, Path | None]) -> None:
-        """Check the output files before the work starts. ``others``: further output files, by option. Raises InputError
-        for a file that cannot be written, is an input, or is named twice; MissingExtra if a picture needs
-        matplotlib."""
+        """Check the output files before the work starts. ``others``: more output files, by option. Raises InputError
+        for a file that cannot be written, is an input, or is named twice; MissingExtra without the drawing library."""
         if self.picture and self.picture.suffix != ".svg":
             raise InputError(f"--picture {self.picture}: a picture ends in .svg.", param="picture")
         if (self.picture or self.page) and find_spec("matplotlib") is None:
@@ -51,7 +50,7 @@ class Outputs:
         check_outputs({**others, "--picture": self.picture, "--report": self.page, "--json": self.json}, inputs)
 
     def write(self, head: Head, report: Report) -> None:
-        """Write the named files; without a JSON file, print the tables. Raises InputError when a file cannot be
+        """Write the named files; without a JSON file, print the tables. Raises InputError if a file cannot be
         written."""
         result = {**head.to_json(), **report.figures}
         if self.picture and report.picture:

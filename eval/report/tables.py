@@ -57,8 +57,7 @@ def rows_tables(result: Json, declared: Declared) -> Iterator[Table]:
 
 
 def named(fields: str) -> Columns:
-    """Columns for field names separated by spaces; each title is the field's name. ``a.b`` is the field b of the field
-    a."""
+    """Columns for field names separated by spaces, which are also the titles. ``a.b`` is the field b of the field a."""
     return {name.replace("_", " ").replace(".", " "): name for name in fields.split()}
 
 
@@ -120,8 +119,7 @@ def counts_cell(counts: Mapping[str, int]) -> str:
 
 
 def metric_columns(metrics: Iterable[Metric[Any]], less: str = "") -> Columns:
-    """A column for each metric. If ``less`` names a baseline, each metric has a second column, the difference from
-    it."""
+    """A column for each metric and, if ``less`` names a baseline, a column for the difference from it."""
 
     def cell(metric: Metric[Any], of: str = "") -> Cell:
         return lambda row: _with_baseline(value_of(of + metric.name, row), metric.digits, sign=bool(of))

@@ -40,8 +40,7 @@ class CertainAnswers:
         return {"correct": correct, "total": total, "accuracy": share(correct, total)}
 
     def at_least(self, threshold: float) -> Floats:
-        """1 for each record whose certainty is at least ``threshold``; 0 for the others, and for records without a
-        certainty."""
+        """1 for each record with a certainty of at least ``threshold``, else 0; also 0 without a certainty."""
         return (np.nan_to_num(self.certainty, nan=-np.inf) >= threshold).astype(float)
 
 
@@ -95,8 +94,7 @@ def correlation(judged: CertainAnswers) -> Estimate:
 
 
 def risk_area(judged: CertainAnswers) -> Estimate:
-    """AURC, the area under the risk-coverage curve: the error rate of the most certain records, averaged over
-    coverages."""
+    """AURC, the area under the risk-coverage curve: the error rate of the most certain records over all coverages."""
     if not judged.said.any():
         return _undefined()
     known = np.unique(judged.certainty[judged.said > 0])[::-1]
@@ -138,8 +136,7 @@ def reliability(judged: CertainAnswers) -> list[dict[str, Any]]:
 
 
 def bands(judged: CertainAnswers) -> list[dict[str, Any]]:
-    """The counts, accuracy and mean certainty of the records in each of the verbal bands that the judge's prompt
-    names."""
+    """The counts, accuracy and mean certainty in each of the verbal bands of certainty that the prompt names."""
     return [_range(judged, judged.at_least(low) - judged.at_least(high + 1), low, high) for low, high in BANDS]
 
 
@@ -163,8 +160,8 @@ def sweep(judged: CertainAnswers, threshold: float) -> list[dict[str, Any]]:
 
 
 def risk_coverage(judged: CertainAnswers) -> list[dict[str, Any]]:
-    """For each level of certainty, in descending order: the share of records with at least this certainty, and their
-    error rate."""
+    """For each level of certainty, descending: the share of records with at least this certainty, and its error
+    rate."""
     levels = np.unique(judged.certainty[judged.said > 0])[::-1].tolist()
     parts = {level: judged.part(judged.at_least(level)) for level in levels}  # each holds a record of its level
     return [
@@ -174,8 +171,7 @@ def risk_coverage(judged: CertainAnswers) -> list[dict[str, Any]]:
 
 
 def histogram(judged: CertainAnswers, ends: tuple[int, int]) -> list[dict[str, Any]]:
-    """The counts and accuracy in bins of certainty, five wide. Certainties outside the range ``ends`` are moved to its
-    ends."""
+    """The counts and accuracy in bins of certainty, five wide. Certainties outside ``ends`` are moved to its ends."""
     first, last = ends
     clamped = np.clip(judged.certainty, first, last)
     return [

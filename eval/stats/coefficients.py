@@ -65,8 +65,7 @@ def landis_koch(value: float) -> str:
 
 
 class Agreement:
-    """All coefficients of one set of ratings, on the same resamples of its items, or of the items' ``clusters``,
-    (I,)."""
+    """All coefficients of one set of ratings, on the same resamples of items, or of the items' ``clusters``, (I,)."""
 
     def __init__(
         self, ratings: Ratings, *, resamples: int = RESAMPLES, seed: int = 0, clusters: Sequence[str] | None = None
@@ -87,8 +86,7 @@ class Agreement:
         return ONE_LABEL if one_label and (self._counts[self._shared].sum(axis=0) > 0).sum() < 2 else ""
 
     def raw(self) -> Coefficient:
-        """Raw agreement: the share of equal pairs among an item's ratings, averaged over items with two or more
-        ratings."""
+        """Raw agreement: the share of equal pairs among an item's ratings, averaged over items with at least two."""
         if reason := self._missing(one_label=False):
             return Coefficient(None, 0, reason)
         return Coefficient(self._bootstrap.share(pair_agreement(self._counts), self._shared), int(self._shared.sum()))

@@ -112,8 +112,7 @@ def resampled(data: LabelledShares, *, resamples: int = RESAMPLES, seed: int = 0
 
 
 def _inverted(rows: Floats, rates: Floats) -> Floats:
-    """The rates of people's labels that would give the judge's ``rates``, (R, K), under the confusion ``rows``, (R, K,
-    K): (R, K)."""
+    """The rates of people's labels, (R, K), that give the judge's ``rates``, (R, K), by the confusion ``rows``."""
     return np.asarray(np.clip(np.linalg.solve(rows.transpose(0, 2, 1), rates[:, :, None])[:, :, 0], 0, 1))
 
 

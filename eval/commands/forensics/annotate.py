@@ -59,26 +59,28 @@ VotesOnPair = Annotated[int | None, Option(min=1, help="Votes on each pair; the 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairsOptions(SharedOptions):
-    """Options of annotate and discover. Votes are drawn at temperature 0; several differ in order of rules or texts."""
+    """Options of annotate and discover. Votes are sampled at temperature 0; if a pair gets several votes, the order of
+    the rules or texts differs."""
 
     items: Annotated[Path, option("--pairs", metavar="PAIRS", help="Pairs of texts: .json, .jsonl or .csv, or .gz.")]
     preset: PresetName = PRESETS.default
     drawing: Drawing = DRAWING
 
     def drawn(self) -> PairsOptions:
-        """The options with the numbers of --choose moved from ``choose`` to ``drawing``. Raises InputError."""
+        """Return the options with the sampling numbers in ``choose`` moved to ``drawing``. Raises InputError for
+        invalid numbers."""
         drawing, choose = self.drawing.plus(self.choose)
         return replace(self, drawing=drawing, choose=choose)
 
     def reply_options(self) -> dict[str, Any]:
-        """The options that replies and the choice of pairs depend on, for the head of a result."""
+        """The options that change replies or the choice of pairs, for the head of a result."""
         choose = [*(self.choose or ()), *self.drawing.words()]
         return {"preset": self.preset, "choose": choose, "limit": self.limit}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotateOptions:
-    """Options of ``pearl forensics annotate``; ``votes`` None stands for the preset's number."""
+    """Options of ``pearl forensics annotate``. If ``votes`` is None, the preset's number is used."""
 
     out: Annotated[Path, Option(metavar="PAIRS", help="Write the pairs with the new annotations.")]
     votes: VotesOnPair = None
@@ -143,8 +145,8 @@ def annotate(traits: TraitOptions, asking: PairsOptions, given: AnnotateOptions)
 
 
 def check_out(out: Path, others: Mapping[str, str | Path | None]) -> None:
-    """Check, before a model is asked, that pairs with votes can be written to ``out``, and that it is none of
-    ``others``. Raises InputError, also for a CSV, which has no place for votes."""
+    """Check, before a model is asked, that the annotated pairs can be written to ``out``. Raises InputError if they
+    cannot, for a CSV, and if ``out`` is one of ``others`` (by option)."""
     if kind_of(out) == ".csv":
         raise InputError(f"--out {out}: a CSV has no place for these annotators; write .json or .jsonl.", param="out")
     check_writable("--out", out)
@@ -152,7 +154,7 @@ def check_out(out: Path, others: Mapping[str, str | Path | None]) -> None:
 
 
 def head_of(given: AnnotateOptions, asking: PairsOptions, options: TraitOptions | None, judge: str | None) -> Head:
-    """The head of the result; ``options`` is None where no model is asked."""
+    """The head of the result; ``options`` is None if no model was asked."""
     asked: dict[str, Any] = {"pairs": asking.items, "out": given.out, "rules": given.rules, "words_of": given.words_of}
     asked |= {"target_model": given.target_model, "reference_model": given.reference_model}
     if options:
@@ -166,7 +168,7 @@ def head_of(given: AnnotateOptions, asking: PairsOptions, options: TraitOptions 
 
 
 def by_rule(given: AnnotateOptions, data: AnnotatedPairs) -> tuple[AnnotatedPairs, dict[str, Any]]:
-    """The data set with annotators that need no chat model (rules, models' identities), and counts of their votes."""
+    """Add the annotators that need no chat model (by rule, by words, by model identity), and count their votes."""
     words: dict[str, Any] = {}
     reference = named(data.annotators, given.words_of, "--words-of: ") if given.words_of else None
     if given.rules:

@@ -56,7 +56,8 @@ LEAST_PAIRS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoverOptions:
-    """Options of ``pearl forensics discover``; ``per_call`` is the most candidates in one question for votes."""
+    """Options of ``pearl forensics discover``. ``per_call``: how many candidate rules one question for votes may
+    have."""
 
     reference: Annotated[str, Option(metavar="NAME", help="Annotator whose choices are to be explained.")]
     out: Annotated[Path | None, Option(metavar="PAIRS", help="Write the pairs with the votes on all candidates.")] = (
@@ -142,7 +143,8 @@ def discovery_of(options: DiscoverOptions, asking: PairsOptions) -> Discovery:
 def estimate(
     at: JudgeSession, items: Sequence[TraitItem], reference: Annotator, discovery: Discovery
 ) -> dict[str, Any]:
-    """Upper bounds on calls and cost of proposing, merging and voting; a rule not yet proposed counts a dozen words."""
+    """Upper bounds on calls and cost of proposing rules, merging them and voting. A rule that is not proposed yet is
+    taken to have a dozen words."""
     proposing, voting = split(items, discovery.voted)
     rules = tuple(
         instruction(f"has more of the quality {number} than others do, by far") for number in range(discovery.clusters)
@@ -157,7 +159,7 @@ def estimate(
 
 
 def discovery_tables(result: Json) -> Iterator[Table]:
-    """A table of the candidate rules with their votes, those that stay first."""
+    """A table of the candidate rules with their votes; the rules that stay come first."""
     columns: Columns = {"trait": "trait", "stays": lambda row: "yes" if row["kept"] else ", ".join(row["faults"])}
     columns |= {name: name for name in ("for", "against", "abstain", "both", "neither", "invalid", "without")}
     unread = sum(result["unread"].values())

@@ -1,4 +1,4 @@
-"""``pearl forensics metrics``, ``compare`` and ``report``: figures of pairs, side by side, and as a page."""
+"""``pearl forensics metrics``, ``compare`` and ``report``: figures of annotated pairs."""
 
 from __future__ import annotations
 

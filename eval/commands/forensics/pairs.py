@@ -48,8 +48,8 @@ EXAMPLES = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MannerOptions(DraftingOptions):
-    """Options of ``pearl forensics pairs``: a history and the model whose drafts are paired with its texts, or prompts
-    and two models. Drafts are made without documents."""
+    """Options of ``pearl forensics pairs``: either a history and a model, whose drafts are paired with the history's
+    texts, or prompts and two models. Drafts are made without documents."""
 
     out: Annotated[Path, Option(metavar="PAIRS", help="Write the pairs: .json or .jsonl, or .gz.")]
     history: Annotated[Path | None, Option(metavar="H.jsonl.gz", help="History with requests.")] = None
@@ -133,10 +133,8 @@ def pairing_tables(result: Json) -> Iterator[Table]:
 
 
 def pair_models(options: MannerOptions, outputs: Outputs, json: str | None) -> None:
-    """Ask both models for missing answers and write the pairs; a dry run only writes an estimate of calls and cost.
-
-    Raises InputError for options and files that cannot be used, ChatError where no prompt has two answers.
-    """
+    """Ask both models for missing answers to the prompts and write pairs of answers. A dry run only writes an estimate.
+    Raises InputError for unusable options and files, and ChatError if no prompt has two answers."""
     assert options.prompts is not None
     if options.against is None:
         raise InputError("--prompts needs --against, the other model.", param="against", code="missing_option")
@@ -180,7 +178,7 @@ def models_head(options: MannerOptions, settings: Settings) -> Head:
 
 
 def answers_tables(result: Json) -> Iterator[Table]:
-    """A table of missing and cut-off answers by model."""
+    """A table of the answers that are missing or cut off, for each model."""
     rows = tuple(
         (name, counts_cell(each["failures"]) or "-", f"{each['cut_off']:,}") for name, each in result["models"].items()
     )

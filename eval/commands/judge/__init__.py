@@ -1,4 +1,4 @@
-"""``pearl judge``: the judges' commands, made from their declarations, and the one that makes items for them."""
+"""``pearl judge``: a command for each judge, made from the judge's declaration, and a command that makes items."""
 
 from __future__ import annotations
 

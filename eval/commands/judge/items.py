@@ -69,7 +69,8 @@ Make = Callable[[list[Path], ItemsOptions, dict[str, str]], tuple[Items, Report]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A kind of data that items are made from; ``takes`` names those of its options that other kinds lack."""
+    """A kind of data that items are made from. ``takes``: the options that apply to this kind, but not to every
+    kind."""
 
     make: Make
     presets: Presets

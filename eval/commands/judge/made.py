@@ -1,4 +1,4 @@
-"""The commands of the judges, made from their declarations: flags from the options, choices from the presets."""
+"""Making a command from each judge's declaration: its flags from the judge's options, its choices from the presets."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def register(app: typer.Typer, judge: Judge[Any, Any]) -> None:
 
 
 def command_of(judge: Judge[Any, Any]) -> Callable[..., None]:
-    """A command function whose parameters are the judge's own options, then those shared by all judges."""
+    """Make the judge's command function. Its parameters are the judge's own options, then the options of all judges."""
     own = {declared.name: declared for declared in parameters_of(judge.options)}
     shared = {declared.name: declared for declared in parameters_of(SharedOptions)}
     output = option(f"--{judge.output}", metavar="FILE.jsonl", help=judge.output_help)
@@ -110,7 +110,7 @@ def command_of(judge: Judge[Any, Any]) -> Callable[..., None]:
 
 
 def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -> None:
-    """Ask the judge, and write or show what came of it."""
+    """Ask the judge, and write or show the result."""
     outputs = Outputs(shared.json)
     inputs = [shared.items] if shared.human is None else [shared.items, shared.human]
     outputs.check(inputs, {f"--{judge.output}": shared.judgements})
@@ -152,7 +152,7 @@ def ask_model(
     estimate: Callable[[JudgeSession], dict[str, Any]],
     report: Callable[[JudgeSession], Report],
 ) -> None:
-    """Open the model and its kept replies; write the estimate of a dry run, else ask and write the report. ``head``
+    """Open the model with its kept replies; then write an estimate (a dry run), or ask and write the report. ``head``
     makes the result's head from the model's identity. Raises as :func:`bench` and :meth:`JudgeSession.ask` do."""
     with bench(options.asking(), Console(stderr=True)) as at:
         headed = head(at.model.identity)
@@ -170,8 +170,8 @@ def ask_judge(
     at: JudgeSession,
     people: PeopleLabels | None = None,
 ) -> tuple[Judgements[ItemT], dict[str, Any]]:
-    """Ask the judge and write each judgement where ``asked`` says; return the judgements and the figures, with rates
-    that the labels of ``people`` correct."""
+    """Ask the judge about the items, and return the judgements and figures. Judgements are written to the file that
+    ``asked`` names; with ``people``, the figures have rates corrected by these labels."""
     judgements = run(judge, items, options, at)
     figures = judge.figures(judgements, options)
     if asked.judgements:
@@ -193,7 +193,7 @@ def judge_tables(judge: Judge[Any, Any], result: Json) -> Iterator[Table]:
 
 
 def _head(judge: Judge[Any, Any], options: Any, shared: SharedOptions, model: str) -> Head:
-    """The command with every option that its result depends on, and the judge's model."""
+    """The head of the result: the command with every option that changes the result, and the judge's model."""
     own = dict(flag_of(declared, getattr(options, declared.name)) for declared in parameters_of(judge.options))
     choices = [f"{choice.name}={getattr(options, choice.name)}" for choice in judge.presets.choices]
     asked: dict[str, Any] = {"items": shared.items, **own, "preset": shared.preset or None}

@@ -1,1 +1,1 @@
-"""``pearl eval``: a module per command, which holds its options, figures, tables and picture."""
+"""The commands of ``pearl eval``: each module has one command with its options, figures, tables and picture."""

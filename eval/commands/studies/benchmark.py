@@ -1,4 +1,4 @@
-"""``pearl eval benchmark``: PEARL beside the usual baselines on benchmarks that anyone can get, and on histories.
+"""``pearl eval benchmark``: PEARL compared with the usual baselines, on public benchmarks or on histories.
 
 Dimensions in comments: N requests.
 """
@@ -83,7 +83,7 @@ GAIN: Metric[Measures] = Metric(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkOptions(DraftingOptions):
-    """Options of ``pearl eval benchmark``: the data, the systems, and the model that drafts."""
+    """Options of ``pearl eval benchmark``: the data, the retrievers to measure, and the model that drafts."""
 
     data: Annotated[Path, Option(metavar="FOLDER", help="Folder of the benchmark's files as published, or a file.")]
     model: Annotated[
@@ -112,7 +112,7 @@ def benchmark(
     options: BenchmarkOptions,
     name: Annotated[str, Argument(metavar="NAME", help="Benchmark, see below.", show_default=False)],
 ) -> Report:
-    """Draft what people really wrote, from none of their texts, by baselines and by PEARL, and compare the drafts."""
+    """Draft texts that people really wrote, with no history, with baselines and with PEARL, and compare the drafts."""
     from rich.console import Console
 
     chosen = BENCHMARKS[known("name", name, list(BENCHMARKS))]
@@ -126,7 +126,7 @@ def benchmark(
 
 
 def drafted(options: BenchmarkOptions, chosen: Benchmark, cases: Sequence[Case]) -> dict[str, Any]:
-    """Draft with every system and measure the drafts; a dry run only says what that would take."""
+    """Draft with every system and measure the drafts. A dry run only estimates calls and cost."""
     from eval.commands.writing import WritingMaterial, ready
 
     material = WritingMaterial(tuple(cases), tuple(cases), {})
@@ -168,7 +168,7 @@ def drafts_report(
 
 
 def gained(options: BenchmarkOptions, chosen: Benchmark, cases: Sequence[Case]) -> dict[str, Any]:
-    """The figures of the gain of each system's best document; nothing is drafted."""
+    """The figures of each system's gain by its best document. Nothing is drafted."""
     from rich.console import Console
 
     from eval.commands.writing import WritingPlan, retrieval_systems
@@ -190,8 +190,8 @@ def gained(options: BenchmarkOptions, chosen: Benchmark, cases: Sequence[Case]) 
 def auxiliary_gains(
     model: Any, template: AuxiliaryTemplate, cases: Sequence[Case], systems: Sequence[System], seed: int
 ) -> dict[str, Floats]:
-    """By system, the gain y = log p(t given d, q) - log p(t given q) of each request's best document d, (N,); 0 if it
-    has none. The prompt without d shows texts of other users, the same for all systems (equation 1)."""
+    """For each system, the gain y = log p(t given d, q) - log p(t given q) by each request's best document d, (N,); 0
+    without a document. The prompt without d shows texts of other users, the same for all systems (equation 1)."""
     from retriever.models.auxiliary import PairGroup
 
     def cut(text: str, limit: int) -> str:
@@ -225,8 +225,8 @@ def compared(
     systems: Sequence[System],
     seed: int,
 ) -> dict[str, Any]:
-    """Figures of each system, and paired differences: of each from the system "none", of those that are no baselines
-    from the best baseline, with p-values by exchanges within users, corrected within a metric by Holm's method."""
+    """The figures of each system, and paired differences: of every system from "none", and of each system that is no
+    baseline from the best baseline. Permutation p-values are within users, with Holm's correction within a metric."""
     drawn = clusters([case.record for case in cases])
     bootstrap = Bootstrap(drawn.names, seed=seed)
     estimates = {name: figures(metrics, bootstrap, of_system) for name, of_system in measured.items()}
@@ -258,7 +258,7 @@ def compared(
 
 
 def fingerprint(prompts: Iterable[Sequence[str]]) -> str:
-    """The SHA-256 of prompts, in their order."""
+    """The SHA-256 of the prompts, which depends on their order."""
     digest = hashlib.sha256()
     for prompt in prompts:
         digest.update(jsonlib.dumps(prompt).encode() + b"\n")
@@ -268,14 +268,15 @@ def fingerprint(prompts: Iterable[Sequence[str]]) -> str:
 def card_of(
     options: BenchmarkOptions, chosen: Benchmark, data: BenchmarkData, made: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The data, sample, model and prompts that the figures depend on: two results with the same can be compared."""
+    """The card of a result: the data, sample, model and prompts that figures depend on. Results with equal cards can be
+    compared."""
     read = {"files": data.files, "sha256": data.sha256, "read": dict(data.ledger.read)}
     drawn = {"users": options.users, "targets": options.targets, "past": options.past, "seed": options.seed}
     return {"benchmark": chosen.name, **read, **drawn, "template": chosen.template, **made, "version": __version__}
 
 
 def head_of(options: BenchmarkOptions, name: str) -> Head:
-    """The head of the result: the command, with the options that make it again."""
+    """The head of the result: the command that makes the result again."""
     said = ("data", "model", "users", "targets", "past", "llm", "k", "seed", "budget_minutes", "dry_run")
     return Head.of("eval", "benchmark", name, **{option: getattr(options, option) for option in said})
 

@@ -1,4 +1,4 @@
-"""``pearl eval calibration``: whether s1 says how much the document chosen will help.
+"""``pearl eval calibration``: how well a request's best score s1 predicts how much the chosen document will help.
 
 Dimensions in comments: N requests, B bins, R resamples.
 """
@@ -52,7 +52,8 @@ LEAST_BINS = 3
 
 @dataclass(frozen=True, slots=True)
 class ScoreFit:
-    """A request's best score s1, the gain of its chosen document and predictions of it: (N,) each, gains in nats."""
+    """Each request's best score s1, the gain of its chosen document, and predictions of this gain: (N,) each, gains in
+    nats."""
 
     top_scores: Floats  # s1
     gains: Floats
@@ -62,7 +63,8 @@ class ScoreFit:
 
 
 def score_fit(outcomes: Sequence[ChoiceOutcome], names: Sequence[str], options: CalibrationOptions) -> ScoreFit:
-    """Predict gains from s1 across folds; requests of one cluster (of one name in ``names``) stay in one fold."""
+    """Predict gains from s1 by cross-validation. ``names``: the cluster of each request, such as its user; a cluster is
+    not split over folds."""
     top_scores = np.array([outcome.top_score for outcome in outcomes])
     gains = np.array([outcome.top1_gain for outcome in outcomes])
     folds = folds_of(names, options.folds)
@@ -72,15 +74,16 @@ def score_fit(outcomes: Sequence[ChoiceOutcome], names: Sequence[str], options: 
 
 
 def folds_of(names: Sequence[str], count: int) -> NDArray[np.intp]:
-    """A fold for each record, the same for all records of one cluster, as even as whole clusters allow: (N,)."""
+    """Assign each record to a fold, (N,). All records of a cluster are in one fold; folds have about equally many
+    clusters."""
     unique, cluster = np.unique(np.asarray(names, dtype=str), return_inverse=True)
     shuffled = np.random.default_rng(0).permutation(len(unique))
     return np.asarray((shuffled % count)[cluster])
 
 
 def left_out_predictions(x: Floats, y: Floats, folds: NDArray[np.intp]) -> Floats:
-    """Predict each y from x by the least-squares line of the other folds, or by their mean y where their x is constant:
-    (N,), NaN where there is no other fold."""
+    """Predict each y from x, (N,), by the least-squares line through the other folds, or by the mean of their y if
+    their x is constant. NaN if there is no other fold."""
     predicted = np.full(len(x), np.nan)
     for fold in np.unique(folds):
         held_out = folds == fold
@@ -95,7 +98,7 @@ def left_out_predictions(x: Floats, y: Floats, folds: NDArray[np.intp]) -> Float
 
 
 def _binned_pearson(bootstrap: Bootstrap, model: ScoreFit) -> Estimate:
-    """Pearson's r of the bins' means; resamples keep the bins of all requests."""
+    """Pearson's r between the bins' means of s1 and gain. Resamples keep the bins of all requests."""
 
     def of_bins(sums: Floats) -> Floats:  # (R, 3B)
         number, scores, gains = np.split(sums, 3, axis=1)  # (R, B)
@@ -108,10 +111,7 @@ def _binned_pearson(bootstrap: Bootstrap, model: ScoreFit) -> Estimate:
 
 
 def pearson_of_bins(first: Floats, second: Floats) -> Floats:
-    """Pearson's r over the bins in which both means are finite; NaN for fewer than three, as a line fits any two.
-
-    (R, B) -> (R,)
-    """
+    """Pearson's r over the bins with two finite means, (R, B) -> (R,). NaN for fewer than three such bins."""
     there = np.isfinite(first) & np.isfinite(second)
     x, y = np.where(there, first, 0.0), np.where(there, second, 0.0)
     parts = (there.astype(float), x, y, x * x, y * y, x * y)
@@ -120,7 +120,7 @@ def pearson_of_bins(first: Floats, second: Floats) -> Floats:
 
 
 def calibration_error(bootstrap: Bootstrap, predicted: Floats, gains: Floats, bins: Bins) -> Estimate:
-    """The mean distance of a bin's mean prediction from its mean gain, each bin weighed by its requests."""
+    """The distance between a bin's mean prediction and its mean gain, averaged over bins by their size."""
     return binned_distance(bootstrap, np.eye(int(bins.max()) + 1)[bins], predicted, gains)
 
 
@@ -194,7 +194,7 @@ COMPARED = tuple(metric for metric in METRICS if metric.higher_is_better)
 
 
 def calibration_report(everything: Candidates, baselines: Sequence[str], options: CalibrationOptions) -> dict[str, Any]:
-    """The figures of all requests, and again with the near-duplicates of the targets set aside."""
+    """The figures over all requests, and the figures without near-duplicates of the targets."""
     left, counts = set_aside(everything, options.near_duplicates)
     return {
         "bins": options.bins,
@@ -205,7 +205,7 @@ def calibration_report(everything: Candidates, baselines: Sequence[str], options
 
 
 def calibration_table(choices: Candidates, baselines: Sequence[str], options: CalibrationOptions) -> dict[str, Any]:
-    """The figures of all models on the same resamples, compared with those of a constant prediction."""
+    """The figures of all models on the same resamples, and how they compare with a constant prediction."""
     if not choices.records:
         return {"n": 0, "models": []}
     drawn = clusters(choices.records)
@@ -223,7 +223,7 @@ def calibration_table(choices: Candidates, baselines: Sequence[str], options: Ca
 
 
 def _reliability(bootstrap: Bootstrap, model: ScoreFit) -> list[dict[str, Any]]:
-    """The number, range, mean s1 and mean gain of each bin, the lowest s1 first."""
+    """For each bin, in ascending order of s1: the number of requests, the range and mean of s1, and the mean gain."""
     return [
         {
             "n": int(inside.sum()),
@@ -250,7 +250,7 @@ def calibration_tables(result: Json) -> Iterator[Table]:
 
 
 def reliability_figure(result: Json) -> Figure:
-    """Draw the mean gain of each bin over its mean s1, and the distribution of s1 below."""
+    """Draw the mean gain of each bin over its mean s1 and, below, the distribution of s1."""
     return panels(result["models"], (_draw_bins, _draw_scores))
 
 

@@ -1,5 +1,5 @@
-"""``pearl eval generation``: how alike each system's drafts are to what the users really wrote
-(papers/pearl.txt, section 5.2 and table 1), and whether s1 said so (appendix C.3 and table 6).
+"""``pearl eval generation``: how similar each system's drafts are to what the users really wrote (papers/pearl.txt,
+section 5.2 and table 1), and whether the best score s1 predicts this (appendix C.3 and table 6).
 
 Dimensions in comments: N requests, B bins, F features, R resamples.
 """
@@ -118,7 +118,7 @@ def generation(
 
 
 def compared_by_count(options: WritingOptions) -> Report:
-    """Compare drafts by the documents shown: fixed numbers of them, or those whose score is near the best one's."""
+    """Compare drafts by how many documents are shown: fixed numbers, or all documents that score near the best."""
     from eval.commands.writing import ready
     from eval.drafts.by_count import by_count, shown_report, shown_tables
     from pearl.text.templates import load_template
@@ -144,7 +144,8 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class ScoredDrafts:
-    """Measures of drafts made with a retriever's documents, and the retriever's best score s1 for each request."""
+    """Measures of drafts, and for each request the retriever's best score s1, whose documents the drafts were made
+    with."""
 
     top_scores: Floats  # s1 of each request, (N,)
     measured: Measures
@@ -155,7 +156,7 @@ def _pearson(name: str, bootstrap: Bootstrap, drafts: ScoredDrafts) -> Estimate:
 
 
 def _binned_pearson(name: str, bootstrap: Bootstrap, drafts: ScoredDrafts) -> Estimate:
-    """Correlate each bin's lowest s1 with the figure; resamples keep the bins of all requests."""
+    """Pearson's r between each bin's lowest s1 and a figure of its drafts. Resamples keep the bins of all requests."""
     _, bins = np.unique(equal_bins(drafts.top_scores, BINS), return_inverse=True)  # (N,)
     inside = np.eye(int(bins.max()) + 1)[bins]  # (N, B)
     starts = np.array([drafts.top_scores[members > 0].min() for members in inside.T])
@@ -201,11 +202,8 @@ def generation_report(
     *,
     stances: str | None,
 ) -> dict[str, Any]:
-    """All figures of the systems' drafts, as the result's JSON has them.
-
-    ``written[i]`` are the drafts of system i. Only requests count for which every system has a draft; failed drafts are
-    counted apart. Raises ChatError where no request is left.
-    """
+    """Make all figures of the systems' drafts; ``written[i]`` are the drafts of system i. Only requests for which every
+    system has a draft are measured; failed drafts are counted. Raises ChatError if no request is left."""
     together = complete(written)
     usable = list(compress(cases, together))
     target_metrics = TargetMetrics.of(usable, bertscore, stances)
@@ -235,14 +233,14 @@ def generation_report(
 
 @dataclass(frozen=True, slots=True)
 class ComparedSystems:
-    """Systems compared on the requests for which every system has a text."""
+    """Systems that are compared on the requests for which every system has a text."""
 
     cases: tuple[Case, ...]
     metrics: tuple[Metric[Measures], ...]
     systems: tuple[System, ...]
 
     def table(self, measured: Mapping[str, Measures]) -> dict[str, Any]:
-        """Counts, the figures of each system, and their paired differences from the best baseline."""
+        """The number of requests, the figures of each system, and paired differences from the best baseline."""
         drawn = clusters([case.record for case in self.cases])
         bootstrap = Bootstrap(drawn.names)
         names = [system.name for system in self.systems]
@@ -257,7 +255,7 @@ class ComparedSystems:
         }
 
     def correlations(self, drafts: ScoredDrafts) -> dict[str, Any]:
-        """The correlations of one system's s1 with each metric of its drafts."""
+        """The correlation of s1 with each metric of one system's drafts."""
         bootstrap = Bootstrap(clusters([case.record for case in self.cases]).names)
         names = {metric.name for metric in self.metrics}
         return to_json(figures([metric for metric in CORRELATIONS if metric.name in names], bootstrap, drafts))

@@ -1,4 +1,4 @@
-"""``pearl eval likeness``: AUC, equal error rate and calibration, by file and by length.
+"""``pearl eval likeness``: how well a person's texts are told apart from other people's, by file and by length.
 
 Dimensions in comments: N claims, V different scores, R resamples.
 """
@@ -134,7 +134,7 @@ def likeness_report(options: LikenessOptions, encoder: Encoder, progress: Callab
 
 
 def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lineup, Fields]:
-    """The writers of a file with their impostors, and counts of both."""
+    """The writers of a file with their impostors (other people to tell apart from), and the numbers of both."""
     texts = texts_by_user(path)
     writers = writers_of(texts, options.part)
     if len(writers) < 2:
@@ -174,7 +174,7 @@ def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lin
 def _tested_impostors(
     impostors: Mapping[str, Sequence[str]], texts: Mapping[str, Sequence[str]], tested: set[str]
 ) -> Iterator[str]:
-    """Yield the impostors who are tested themselves: by their id, or because they share texts with somebody tested."""
+    """Yield the impostors who are also tested: they have the id of a tested person, or share texts with one."""
     tested_texts = {user: set(texts[user]) for user in tested}
     owner = {text: user for user in tested for text in tested_texts[user]}
     for user, user_texts in impostors.items():
@@ -184,7 +184,8 @@ def _tested_impostors(
 
 
 def _length(trials: Sequence[Claim], words: int, lineup: Lineup, options: LikenessOptions) -> tuple[Fields, Floats]:
-    """The figures at one length; and the truth and probability of as many false claims as true ones, (N, 2)."""
+    """The figures at one length of passages. Also, for as many false claims as true ones, the truth and probability:
+    (N, 2)."""
     scores = scores_of(options.method, lineup, trials) if trials else {}
     ours = scores.get(LIKENESS, np.array([]))
     answered = np.isfinite(ours)
@@ -208,7 +209,8 @@ def _length(trials: Sequence[Claim], words: int, lineup: Lineup, options: Likene
 
 
 def _figures(method: str, scores: Floats, kinds: Any, names: Any, answered: Any, options: LikenessOptions) -> Fields:
-    """AUC against each kind of impostor, resampled by the person claimed; and our equal error rate."""
+    """AUC against each kind of impostor, resampled by the claimed person; for our own method also the equal error
+    rate."""
     figures: Fields = {}
     for kind in KINDS:
         among = answered & ((kinds == OWN) | (kinds == kind))
@@ -223,7 +225,7 @@ def _figures(method: str, scores: Floats, kinds: Any, names: Any, answered: Any,
 
 
 def _as_many(kinds: Any, names: Any, answered: Any) -> Any:
-    """True for each person's answered own passages and for as many answered ones of their same-domain impostors."""
+    """A mask of each person's own answered passages and of as many answered passages by same-domain impostors."""
     chosen = answered & (kinds == OWN)
     for name in np.unique(names):
         of_person = answered & (names == name)
@@ -232,7 +234,7 @@ def _as_many(kinds: Any, names: Any, answered: Any) -> Any:
 
 
 def _reliability(certainties: Floats) -> list[Fields]:
-    """Bins of the probability over all files and lengths, with the share that was true in each."""
+    """Bins of the probability, over all files and lengths, with the share of true claims in each bin."""
     if not len(certainties):
         return []
     rows = reliability(
@@ -247,7 +249,7 @@ def _rounded(estimate: Estimate) -> Fields | None:
 
 
 def auc(bootstrap: Bootstrap, scores: Floats, true: NDArray[np.bool_]) -> Estimate:
-    """The chance that a true claim scores above a false one, equal scores counting a half."""
+    """AUC: the probability that a true claim scores above a false claim; equal scores count a half."""
 
     def fold(weights: Floats) -> Floats:
         right, wrong = _by_score(weights, scores, true)
@@ -258,7 +260,7 @@ def auc(bootstrap: Bootstrap, scores: Floats, true: NDArray[np.bool_]) -> Estima
 
 
 def equal_error_rate(bootstrap: Bootstrap, scores: Floats, true: NDArray[np.bool_]) -> Estimate:
-    """The error rate at the score where true claims are refused as often as false ones are believed."""
+    """The error rate at the score for which true claims are refused as often as false claims are accepted."""
 
     def fold(weights: Floats) -> Floats:
         right, wrong = _by_score(weights, scores, true)
@@ -272,7 +274,7 @@ def equal_error_rate(bootstrap: Bootstrap, scores: Floats, true: NDArray[np.bool
 
 
 def _by_score(weights: Floats, scores: Floats, true: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """The weights of the true claims and of the false ones at each score, the lowest first, (R, V)."""
+    """The weights of the true claims and of the false claims at each score, in ascending order: (R, V) each."""
     order = np.argsort(scores, kind="stable")
     starts = np.flatnonzero(np.diff(scores[order], prepend=np.nan) != 0)
     ordered = weights[:, order]

@@ -1,4 +1,5 @@
-"""``pearl eval quality``: scorers of writing quality against pairs, origins, edits and experts."""
+"""``pearl eval quality``: how well scorers of writing quality agree with people, on pairs, origins, edits and
+rankings."""
 
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ GO_WITH = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualityOptions:
-    """Options of ``pearl eval quality``; exactly one of pairs, texts, traces and annotations must be given."""
+    """Options of ``pearl eval quality``. Exactly one of pairs, texts, traces and annotations must be given."""
 
     pairs: Annotated[list[Path], Option(metavar="F.json", help="Pairs of texts, a set a file; repeatable.")] = field(
         default_factory=list
@@ -130,7 +131,7 @@ def quality(
 
 
 def of_pairs(options: QualityOptions) -> Report:
-    """Measure how often a scorer prefers the better written text, compared with every trivial scorer."""
+    """Measure how often a scorer prefers the better text of a pair, compared with every trivial scorer."""
     from eval.recorded.quality.benchmark import quality_report, quality_tables, read_sets
     from eval.recorded.quality.checks import PAIR_CHECKS, cut_check
     from eval.recorded.quality.scorers import BY_NAME, PERPLEXITY, SCORERS, reward_pair_scorer, surface_scorer
@@ -161,7 +162,7 @@ def of_pairs(options: QualityOptions) -> Report:
 
 
 def of_texts(options: QualityOptions) -> Report:
-    """Show the scores of texts by who wrote them, and by how detailed their prompt was."""
+    """Measure the scores of texts by who wrote them, and by whether their prompt was detailed."""
     from eval.recorded.quality.content import content_report, content_tables, read_texts, recorded_scorer
     from eval.recorded.quality.scorers import text_scorer
 
@@ -174,7 +175,7 @@ def of_texts(options: QualityOptions) -> Report:
 
 
 def of_traces(options: QualityOptions) -> Report:
-    """Execute recorded edits, say why some cannot be, and measure how a score changes with each."""
+    """Execute recorded edits, count why some are refused, and measure how much each edit changes a score."""
     from eval.asking.json_lines import write_lines
     from eval.recorded.quality.edit_traces import executed, execution_report, read_traces, training_records
     from eval.recorded.quality.edits import edit_tables, sensitivity_report
@@ -193,7 +194,7 @@ def of_traces(options: QualityOptions) -> Report:
 
 
 def of_experts(options: QualityOptions) -> Report:
-    """Measure how often experts prefer the text with the higher score, by the gap of the scores."""
+    """Measure how often experts prefer the text with the higher score, by the gap between the scores."""
     from eval.recorded.quality.gap_calibration import RIVALS, ExpertOptions, experts_report, rescored_report
     from eval.recorded.quality.scorers import OF_TEXTS, reward_scorer
 

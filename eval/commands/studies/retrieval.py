@@ -1,4 +1,4 @@
-"""``pearl eval retrieval``: what models gain by the documents they put first."""
+"""``pearl eval retrieval``: how much the documents that each model ranks first help."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Outcomes = Sequence[ChoiceOutcome]  # a model's, one a request
 
 
 def wins(first: Sequence[float], second: Sequence[float]) -> list[float]:
-    """For each request, 1 if ``first`` gained more than ``second``, 0 if less, 0.5 if both gained the same."""
+    """For each request: 1 if ``first`` gained more than ``second``, 0 if less, 0.5 if both gained the same."""
     equal = np.isclose(first, second, rtol=1e-9, atol=1e-12)  # as a mean of equal gains is, but for its last digit
     return [0.5 if same else float(a > b) for a, b, same in zip(first, second, equal, strict=True)]
 
@@ -125,8 +125,8 @@ METRICS: tuple[Metric[Outcomes], ...] = (
 
 
 def retrieval_report(everything: Candidates, baselines: Sequence[str], options: RetrievalOptions) -> dict[str, Any]:
-    """The figures of all requests; without near-duplicates of the targets; and by slices, thirds of the requests by
-    length in words and by number of candidates."""
+    """The figures over all requests, without near-duplicates of the targets, and by slices: thirds of the requests by
+    length in words and by number of candidate documents."""
     left, counts = set_aside(everything, options.near_duplicates)
     return {
         "k": options.k,
@@ -140,7 +140,8 @@ def retrieval_report(everything: Candidates, baselines: Sequence[str], options: 
 
 
 def retrieval_table(choices: Candidates, baselines: Sequence[str], options: RetrievalOptions) -> dict[str, Any]:
-    """The figures of all models, and of the trivial choices, on the same resamples of the same requests."""
+    """The figures of all models and of trivial choices, such as a random document, on the same resamples of the
+    requests."""
     if not choices.records:
         return {"n": 0, "models": []}
     drawn = clusters(choices.records)
@@ -159,7 +160,7 @@ def retrieval_table(choices: Candidates, baselines: Sequence[str], options: Retr
 
 
 def _sliced(choices: Candidates, options: RetrievalOptions) -> dict[str, Any]:
-    """The top-1 gain of each model, and of the trivial choices, in one slice."""
+    """The top-1 gain of each model and of trivial choices in one slice."""
     drawn = clusters(choices.records)
     bootstrap = Bootstrap(drawn.names)
 
@@ -174,7 +175,7 @@ def _sliced(choices: Candidates, options: RetrievalOptions) -> dict[str, Any]:
 
 
 def _ratio(bootstrap: Bootstrap, row: Mapping[str, Any], outcomes: Mapping[str, Outcomes]) -> dict[str, Any]:
-    """The top-1 gain as a multiple of the best baseline's, where that is above zero."""
+    """The top-1 gain divided by the best baseline's; None if the baseline's gain is not above 0."""
     best = row["top1_gain"]["against"]
     gains, baseline = top1_gains(outcomes[row["model"]]), top1_gains(outcomes[best])
     ratio = bootstrap.ratio(gains, baseline).to_json() if sum(baseline) > 0 else None
@@ -182,8 +183,8 @@ def _ratio(bootstrap: Bootstrap, row: Mapping[str, Any], outcomes: Mapping[str, 
 
 
 def _pairs(bootstrap: Bootstrap, outcomes: Mapping[str, Outcomes]) -> list[dict[str, Any]]:
-    """Every ordered pair of models: the paired difference of the top-1 gains, how often the first model gains more
-    (equal gains count a half), and how often both gain the same."""
+    """For every ordered pair of models: the paired difference in top-1 gain, how often the first gains more (equal
+    gains count a half), and how often both gain the same."""
     gained = {model: top1_gains(of_model) for model, of_model in outcomes.items()}
     rows = []
     for first, second in permutations(outcomes, 2):

@@ -1,5 +1,5 @@
-"""``pearl eval revision``: no revision, revising all, and revising below a threshold on s1
-(papers/pearl.txt, section 5.3, table 3 and figure 5).
+"""``pearl eval revision``: policies of revising drafts compared, which are none, all, and those whose best score s1 is
+below a threshold (papers/pearl.txt, section 5.3, table 3 and figure 5).
 
 Dimensions in comments: N requests.
 """
@@ -98,7 +98,8 @@ def revision(
 
 
 def thetas_of(assignments: Sequence[str], models: Sequence[str]) -> dict[str, float | None]:
-    """The thresholds by model, None for never. Raises InputError for anything but MODEL=THETA of one of the models."""
+    """Parse MODEL=THETA into thresholds by model, None for never. Raises InputError for anything else, and for unknown
+    models."""
     thetas: dict[str, float | None] = {}
     for words in assignments:
         model, _, theta = words.rpartition("=")
@@ -134,11 +135,9 @@ def revision_report(
     *,
     stances: str | None,
 ) -> dict[str, Any]:
-    """One retriever's figures by policy, for every theta (the curve) and by slices; a threshold of None means never.
-
-    Where a revision cannot be read the draft is kept, as the service does; requests whose draft or revision failed
-    otherwise are left out of all policies and counted. Raises ChatError where no request is left.
-    """
+    """The figures of one retriever by policy, for every threshold theta (the curve), and by slices. If a revision
+    cannot be read, the draft is kept, as in the service. Requests whose draft or revision failed otherwise are left out
+    of all policies and counted. Raises ChatError if no request is left."""
     answers = [
         replace(revision, text=draft.text) if revision.failure == UNREADABLE else revision
         for draft, revision in zip(drafts, revisions, strict=True)
@@ -171,7 +170,7 @@ def revision_report(
 
 @dataclass(frozen=True, slots=True)
 class RevisedDrafts:
-    """Measures of the drafts and of their revisions, with each request's best score s1."""
+    """Measures of the drafts and of their revisions, and each request's best score s1."""
 
     cases: tuple[Case, ...]
     metrics: tuple[Metric[Measures], ...]
@@ -189,7 +188,7 @@ class RevisedDrafts:
         )
 
     def table(self, threshold: float | None) -> dict[str, Any]:
-        """The figures of every policy, with their paired differences from those of other policies."""
+        """The figures of every policy, and paired differences from other policies. ``threshold``: None for never."""
         chosen = self._below(threshold)
         shares = {
             NONE: np.zeros(len(chosen)),
@@ -212,7 +211,7 @@ class RevisedDrafts:
         }
 
     def curve(self) -> list[dict[str, Any]]:
-        """The figures at thresholds theta that revise from none to all drafts, in equal steps of their share."""
+        """The figures at thresholds theta that revise from no drafts to all drafts, in equal steps."""
         bootstrap = self._bootstrap()
         none = {NONE: self._figures(bootstrap, np.zeros(len(self.cases)))}
         points = []
@@ -223,7 +222,7 @@ class RevisedDrafts:
         return points
 
     def by_chance(self) -> dict[str, float]:
-        """By metric, the share of random swaps of draft and revision whose best theta gains as much as observed."""
+        """For each metric, the permutation p-value of the gain at the best theta: drafts and revisions are swapped."""
         revised = [mixed(self._below(threshold), self.revised, self.drafts) for threshold in self._thresholds()]
         return chances(self.drafts, revised, clusters([case.record for case in self.cases]).names)
 
@@ -233,7 +232,7 @@ class RevisedDrafts:
         return [*thresholds, np.inf]
 
     def _below(self, threshold: float | None) -> Floats:
-        """1 where the draft is revised, else 0, (N,)."""
+        """1 for each request whose draft is revised, else 0: (N,)."""
         return np.asarray(self.top_scores < (-np.inf if threshold is None else threshold), np.float64)
 
     def _bootstrap(self) -> Bootstrap:
@@ -244,7 +243,7 @@ class RevisedDrafts:
 
 
 def _row(bootstrap: Bootstrap, share: Floats, measured: Figures, others: Mapping[str, Figures]) -> dict[str, Any]:
-    """The share that a policy revises, its figures, and their paired differences from others."""
+    """The share of drafts that a policy revises, its figures, and paired differences from other policies."""
     return {
         "share_revised": bootstrap.mean(share).to_json(),
         **to_json(measured),
@@ -253,8 +252,8 @@ def _row(bootstrap: Bootstrap, share: Floats, measured: Figures, others: Mapping
 
 
 def revision_tables(result: Json) -> Iterator[Table]:
-    """Yield a table of each model's policies over all requests, with paired differences from no revision, and one for
-    each slice of the requests, if the model has a threshold."""
+    """For each model, yield a table of its policies with paired differences from no revision: over all requests and, if
+    the model has a threshold, for each slice."""
     for model in result["models"]:
         for part in (None, *model["slices"]) if model["threshold"] is not None else (None,):
             policies = (part or model)["policies"]
@@ -280,14 +279,15 @@ def _caption(result: Json, model: Json, part: Json | None) -> str:
 
 
 def check_metric(name: str, *, stances: bool) -> None:
-    """Raises InputError for a metric that is not measured."""
+    """Raises InputError for a metric that is not measured; ``stances``: whether stances are compared."""
     known = [metric.name for metric in METRICS if stances or metric.name != MACRO_F1]
     if name not in known:
         raise InputError(f"--metric {name}: there are {', '.join(known)}; --stances adds {MACRO_F1}.", param="metric")
 
 
 def curves_figure(metric: str, result: Json) -> Figure:
-    """Draw for each model the paired difference from no revision over the share revised, with its 95% interval."""
+    """For each model, draw the paired difference from no revision over the share of revised drafts, with 95%
+    intervals."""
     rows = (partial(_draw_curve, metric),)
     return panels(result["models"], rows, lambda model: f"theta = {theta_words(model['threshold'], 2)}")
 
