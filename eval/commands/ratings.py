@@ -1,4 +1,4 @@
-"""``pearl ratings``"""
+"""``pearl ratings``: the command that writes a page for raters."""
 
 from __future__ import annotations
 

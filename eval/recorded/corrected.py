@@ -31,8 +31,8 @@ class Threshold:
 
 def fixed_sequence(certainty: Floats, wrong: NDArray[np.bool_], risk: float, confidence: float) -> Iterator[Threshold]:
     """Test thresholds of certainty in descending order, and yield each, up to the first whose error bound is above
-    ``risk``. Thresholds that too few items reach are skipped. ``certainty`` and ``wrong``, (N,), are of the judge's
-    answers on labelled items; NaN means that no certainty was stated."""
+    ``risk``. Thresholds that too few items reach are skipped. ``certainty`` and ``wrong``, (N,), describe the judge's
+    answers on labelled items; a certainty of NaN means that none was stated."""
     fewest = math.log(1 - confidence) / math.log(1 - risk)
     for level in np.unique(certainty[np.isfinite(certainty)])[::-1]:
         reached = certainty >= level

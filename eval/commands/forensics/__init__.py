@@ -1,4 +1,4 @@
-"""``pearl forensics``"""
+"""The commands ``pearl forensics``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pearl forensics annotate``"""
+"""``pearl forensics annotate``: add votes on traits to pairs of texts."""
 
 from __future__ import annotations
 

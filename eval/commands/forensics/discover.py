@@ -1,4 +1,4 @@
-"""``pearl forensics discover``"""
+"""``pearl forensics discover``: find traits that explain an annotator's choices."""
 
 from __future__ import annotations
 

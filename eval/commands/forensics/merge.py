@@ -1,4 +1,4 @@
-"""``pearl forensics merge``"""
+"""``pearl forensics merge``: put files of annotated pairs together."""
 
 from __future__ import annotations
 

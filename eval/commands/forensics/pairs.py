@@ -1,4 +1,4 @@
-"""``pearl forensics pairs``"""
+"""``pearl forensics pairs``: make pairs of texts to annotate."""
 
 from __future__ import annotations
 

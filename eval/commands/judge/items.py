@@ -1,4 +1,4 @@
-"""``pearl judge items``"""
+"""``pearl judge items``: make items for the judges from published data and files."""
 
 from __future__ import annotations
 

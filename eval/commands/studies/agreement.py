@@ -1,4 +1,4 @@
-"""``pearl eval agreement``"""
+"""``pearl eval agreement``: agreement between raters beyond chance."""
 
 from __future__ import annotations
 

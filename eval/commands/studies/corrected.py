@@ -1,4 +1,4 @@
-"""``pearl eval corrected``"""
+"""``pearl eval corrected``: a judge's rates, corrected for its errors by people's labels."""
 
 from __future__ import annotations
 

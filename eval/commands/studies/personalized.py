@@ -1,4 +1,4 @@
-"""``pearl eval personalized``"""
+"""``pearl eval personalized``: how often a judge chooses as people do."""
 
 from __future__ import annotations
 

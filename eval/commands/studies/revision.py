@@ -1,5 +1,5 @@
-"""``pearl eval revision``: policies of revising drafts compared, which are none, all, and those whose best score s1 is
-below a threshold (papers/pearl.txt, section 5.3, table 3 and figure 5).
+"""``pearl eval revision``: compare policies of revising drafts, namely none, all, and only drafts whose best score s1
+is below a threshold (papers/pearl.txt, section 5.3, table 3 and figure 5).
 
 Dimensions in comments: N requests.
 """

@@ -71,7 +71,8 @@ class VoteColumn:
 
 
 def compare_files(paths: Sequence[Path], options: ColumnOptions, resampling: Resampling) -> dict[str, Any]:
-    """Compare annotators over the columns of all files. Raises InputError as :func:`columns_of_files` does."""
+    """Compare annotators over the columns of all files. Raises InputError for a file that cannot be read, and for a
+    column whose reference chooses no response."""
     columns, left_out = columns_of_files(paths, options)
     return {**compared(columns, resampling), "left_out": left_out}
 

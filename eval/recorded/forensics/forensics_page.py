@@ -32,7 +32,8 @@ OTHERS = ("relevance", "agreement", "kappa", "kappa_randomized")
 def reported(
     paths: Sequence[Path], options: ColumnOptions, resampling: Resampling, head: Head, examples: int
 ) -> tuple[dict[str, Any], str]:
-    """Make the figures and the HTML page. Raises InputError as :func:`columns_of_files` does."""
+    """Make the figures and the HTML page. Raises InputError for a file that cannot be read, and for a column whose
+    reference chooses no response."""
     columns, without = columns_of_files(paths, options, least=1)
     figures = {**head.to_json(), **compared(columns, resampling), "left_out": without}
     first = columns[0]

@@ -52,7 +52,7 @@ class ForensicsOptions:
 
 
 def metrics_of_file(path: Path, options: ForensicsOptions) -> dict[str, Any]:
-    """Measure a file's annotators against the reference. Raises InputError that names the file."""
+    """Read a file and measure its annotators against the reference. Raises InputError that names the file."""
     try:
         return forensics_figures(read_votes(path), options)
     except InputError as error:
@@ -62,7 +62,8 @@ def metrics_of_file(path: Path, options: ForensicsOptions) -> dict[str, Any]:
 
 
 def forensics_figures(table: VoteTable, options: ForensicsOptions) -> dict[str, Any]:
-    """Measure annotators against the reference in a table of votes. Raises InputError if it never chooses."""
+    """Measure annotators against the reference in a table of votes. Raises InputError if the reference never chooses a
+    response."""
     table, place = with_reference(table, options.reference, options.against)
     reference = table.codes[:, place]
     chosen = chooses(reference)
@@ -203,8 +204,8 @@ def _mean(values: NDArray[np.int64]) -> dict[str, float]:
 
 
 def people_figures(table: VoteTable) -> list[dict[str, Any]]:
-    """For each trait on which people voted, too: the agreement of the trait's votes with the people's common opinion
-    and with each person, and the agreement of every two people."""
+    """A row for each trait on which people voted, too. It has the agreement of the trait's votes with the people's
+    common opinion and with each person, and the agreement of every two people."""
     names, votes = [annotator.name for annotator in table.annotators], table.codes.T
     rows = []
     for place, annotator in enumerate(table.annotators):

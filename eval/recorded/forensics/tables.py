@@ -53,7 +53,8 @@ def metrics_tables(result: Json) -> Iterator[Table]:
 
 
 def choices(overall: Json) -> dict[str, Json]:
-    """What a reference chooses and how long the texts are, by the row names of a table. ``overall``: as in a result."""
+    """How often a reference chooses text a and the longer text, and the texts' mean lengths, by the rows' names in a
+    table."""
     return {
         "chooses text a": overall["text_a_chosen"],
         "chooses the longer text": overall["longer_chosen"],
@@ -96,14 +97,16 @@ def p_cell(p: float) -> str:
 
 
 def comparison_tables(figure: str, top: int, result: Json) -> Iterator[Table]:
-    """The tables of a comparison: ``figure`` in every column; then each column's ``top`` annotators, and the last."""
+    """The tables of a comparison: ``figure`` in every column, then the ``top`` strongest and the ``top`` weakest
+    annotators of each column."""
     yield side_by_side(result, figure)
     if top:
         yield from (extremes(result, place, top) for place in range(len(result["columns"])))
 
 
 def side_by_side(result: Json, figure: str) -> Table:
-    """A table of a figure: a row per annotator, the most different between columns first; a column per column."""
+    """A table of one figure, with a row per annotator and a column per column of the result. Annotators that differ
+    most between columns come first."""
     names = titles(result["annotators"])
     cells = tuple(
         (names[row["id"]], *(_cell(cell, figure) for cell in row["columns"]), _difference(row, figure))

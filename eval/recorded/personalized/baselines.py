@@ -99,6 +99,7 @@ def preferences(read: RecordingVerdicts) -> dict[str, Any]:
 
 
 def _rates(choices: Sequence[tuple[Answer, Answer, Answer]]) -> dict[str, Any]:
-    """How often the judge's answer, and how often the right answer, is the third answer of a choice."""
+    """How often the judge's answer (the first of each triple), and how often the right answer (the second), is the
+    third."""
     judge, gold = (sum(row[index] is row[2] for row in choices) for index in (0, 1))
     return {"n": len(choices), "judge": wilson_json(judge, len(choices)), "gold": wilson_json(gold, len(choices))}

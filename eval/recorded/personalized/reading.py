@@ -60,13 +60,15 @@ class RecordingVerdicts:
 
 
 def read_verdicts(recording: Recording, reading: str, unparsed: str) -> RecordingVerdicts:
-    """Parse the records' verdicts. ``reading``: how to parse; ``unparsed``: what to do without an answer."""
+    """Parse a verdict from each record. ``reading``: how to parse; ``unparsed``: whether a record without an answer is
+    counted as wrong or left out."""
     verdicts = tuple(verdict_of(judgement, recording.form, reading) for judgement in recording.judgements)
     return RecordingVerdicts(recording, verdicts, counted(verdicts, recording.form, unparsed))
 
 
 def counted(verdicts: Sequence[Verdict], form: ReplyForm, unparsed: str) -> tuple[int, ...]:
-    """The indices of the verdicts that count for the accuracy; ``unparsed`` says if those without an answer count."""
+    """The indices of the verdicts that count for the accuracy; ``unparsed`` says whether verdicts without an answer
+    count, as wrong."""
     dropped = unparsed == DROPPED or (unparsed != WRONG and not form.tie)
     return tuple(i for i, verdict in enumerate(verdicts) if isinstance(verdict, Given) or not dropped)
 

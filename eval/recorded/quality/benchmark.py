@@ -95,8 +95,8 @@ def quality_report(
     seed: int = 0,
 ) -> dict[str, Any]:
     """The accuracy of ``scorer``, of every trivial scorer and of ``others``: over all sets, in each set, by origin, and
-    with several controls for the texts' lengths. A coin decides ties, but ties of ``scorer`` at the pairs ``halved``, a
-    mask (N,), count as half correct."""
+    with several controls for the texts' lengths. A coin decides ties, except for the pairs in the mask ``halved``,
+    (N,): there a tie of ``scorer`` counts as half correct."""
     pairs = [pair for one_set in sets for pair in one_set.pairs]
     number = np.repeat(np.arange(len(sets)), [len(one_set.pairs) for one_set in sets])
     scorers: dict[str, PairScorer] = {known.name: known for known in (scorer, *trivial, *others)}
@@ -162,8 +162,8 @@ def _regressed(
     scored: ScoredPairs,
     seed: int,
 ) -> dict[str, Any]:
-    """Accuracies after each scorer's margins are regressed on the differences in length, and the share of the margins'
-    squares that this regression explains. Every pair counts once."""
+    """Accuracies after a linear regression of each scorer's margins on differences in length, and the share of the
+    margins' squares that the regression explains. Every pair counts once."""
     letters = np.array([len(pair.first.strip()) - len(pair.second.strip()) for pair in pairs], float)
     doublings = np.log2(np.maximum(lengths[:, 0], 1) / np.maximum(lengths[:, 1], 1))
     inputs = np.column_stack((lengths[:, 0] - lengths[:, 1], letters, doublings))

@@ -33,7 +33,8 @@ NEAR = 2  # characters from an edit at which a difference still is at its seam
 
 @dataclass(frozen=True, slots=True)
 class ExecutedTrace:
-    """A recorded trace of edits, executed twice: with rewrites joined to the surrounding text, and verbatim."""
+    """A recorded trace of edits (a draft, its edits and the final text), executed twice: with rewrites joined to the
+    surrounding text, and verbatim."""
 
     trace: EditTrace
     tidied: Execution  # with rewrites joined to the text around them

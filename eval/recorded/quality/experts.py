@@ -125,7 +125,8 @@ TABLES: Declared = {
 
 
 def expert_tables(result: Json) -> Iterator[Table]:
-    """Yield tables of experts' agreement by gap, of ranks by domain and model, and of printed figures next to ours."""
+    """Yield tables: the experts' agreement with the scores by the gap of the scores, the experts' ranks overall and by
+    domain and model, and the paper's figures next to ours."""
     experts = ", ".join(f"{number} of {size}" for size, number in result["experts_of_a_triplet"].items())
     yield Table.of(
         f"Agreement of experts with the order of scores, by their gap: {result['rankings']:,} rankings of "

@@ -48,7 +48,8 @@ class ExpertOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScoredComparison:
-    """Whether an expert, or the majority, prefers the version with the higher score; with the gap of the two scores."""
+    """A comparison of two versions by an expert or by the experts' majority: whether it prefers the version with the
+    higher score (``agrees``), and the gap between the two scores."""
 
     triplet: str
     versions: tuple[str, str]
@@ -107,7 +108,7 @@ def _gaps(triplet: RankedTriplet) -> Mapping[tuple[str, str], float]:
 
 
 def individual_words(triplet: RankedTriplet) -> Iterator[ScoredComparison]:
-    """Yield each expert's comparison of every two versions whose scores differ."""
+    """Yield what each expert says of every two versions whose scores differ."""
     for (one, other), gap in _gaps(triplet).items():
         if gap:
             for expert, ranks in enumerate(triplet.rankings):
@@ -116,7 +117,7 @@ def individual_words(triplet: RankedTriplet) -> Iterator[ScoredComparison]:
 
 
 def majority_words(triplet: RankedTriplet, rule: str) -> Iterator[ScoredComparison | None]:
-    """Yield the majority's comparison of every two versions whose scores differ; None if there is no majority."""
+    """Yield what the majority says of every two versions whose scores differ; None if there is no majority."""
     for (one, other), gap in _gaps(triplet).items():
         if not gap:
             continue

@@ -72,7 +72,7 @@ def breakdowns(columns: Columns, groupings: Sequence[tuple[str, ...]] = BY) -> I
 
 
 def measured(columns: Columns, sums: Sums) -> dict[str, Any]:
-    """The figures of one confusion (``sums``); if F1 is undefined it is null, with a reason."""
+    """The figures of one group's confusion (``sums``); if F1 is undefined it is null, with a reason."""
     average, labels = columns.average, columns.labels
     estimate = sums.estimate(partial(counts.f1, average=average))
     people = counts.people_counts(sums.value)

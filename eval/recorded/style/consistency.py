@@ -33,8 +33,9 @@ NameT = TypeVar("NameT", bound=Hashable)
 
 
 def randolph(counts: Floats, keys: Sequence[NameT | None], texts: Texts) -> dict[NameT, dict[str, Any]]:
-    """Randolph's kappa for the units of each key, from counts of labels, (N, K), over pairs of ratings of a unit.
-    ``ratings``: the most common number of ratings per unit; ``other_number``: the number of units with another."""
+    """Randolph's kappa for the units of each key, from counts of labels, (N, K), pooled over pairs of ratings of a
+    unit. ``ratings``: the most common number of ratings per unit; ``other_number``: how many units have another
+    number."""
     number = counts.sum(axis=1)
     agreement = np.column_stack((pair_agreement(counts), np.ones_like(number)))
     shared = texts.sums([key if several else None for key, several in zip(keys, number > 1, strict=True)], agreement)

@@ -83,7 +83,7 @@ def counted_ratings(counts: Mapping[str, int], options: StyleOptions) -> dict[st
 
 
 def winner(kind: str, counts: Mapping[str, int], even: str) -> str | None:
-    """The label with most votes; None if undecided. Two levels that stand for one label can share the first place."""
+    """The label with most votes; None if undecided. Tied levels that stand for the same label are no tie."""
     most = max(counts.values(), default=0)
     if not most:
         return None

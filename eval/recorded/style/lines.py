@@ -48,7 +48,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What identifies a unit: all draws of one judge on one item and style, in one way of asking (scheme)."""
+    """The item, style, judge and scheme (way of asking) of a judgement. All draws with the same key form one unit."""
 
     kind: str
     item: str

@@ -119,7 +119,8 @@ Golds: TypeAlias = Mapping[Subject, str | None]
 
 
 def three_labels(units: Sequence[JudgedUnit], people: Golds, options: StyleOptions) -> Iterator[dict[str, Any]]:
-    """Yield breakdowns for the labels not, somewhat and very: the recorded or, if bounds are learned, from scores."""
+    """Yield breakdowns by the three labels not, somewhat and very. The judge's labels are those recorded or, if the
+    options say that bounds are learned, computed from recorded scores."""
     rated = [unit for unit in units if people.get(unit.subject) is not None]
     learned = options.bins == LEARNED
     known = sorted((unit for unit in rated if (unit.scores if learned else unit.levels)), key=_judge)
