@@ -40,7 +40,8 @@ class RayAuxiliary:
         self.name, self.fingerprint = self._runner.run(self._workers.told())
 
     def score(self, make: MakeScorer, batches: Iterable[Sequence[ScoringUnit]], keep: Keep) -> None:
-        """Have workers score one batch each at a time; this process runs ``keep`` on the results. Raises PearlError."""
+        """Score batches in the workers, one batch per worker at a time, and call ``keep`` in this process with each
+        unit's scores and seconds. Raises PearlError."""
         waiting = iter(batches)
 
         async def work() -> None:
@@ -57,7 +58,7 @@ class RayAuxiliary:
 
 
 def auxiliary_model(name: str, device: str, dtype: str, ray: str | None) -> AuxiliaryModel | RayAuxiliary:
-    """Load the auxiliary model, or have the workers of the cluster that ``ray`` names load it. Raises InputError."""
+    """Load the auxiliary model here, or in the workers of the Ray cluster ``ray``. Raises InputError if that fails."""
     if ray is None:
         return load_auxiliary(name, device=device, dtype=dtype)
     return RayAuxiliary(Cluster.read(ray, device), name, device, dtype)

@@ -19,8 +19,9 @@ TARGETS_PER_PIECE = 8
 
 @dataclass(frozen=True, slots=True)
 class GainOptions:
-    """Options of scoring. Token limits cut texts (``request_tokens`` 0: no limit); ``candidates`` None: all of a
-    user's. ``examples``: random texts in prompts without a document. ``way``: how splits are made."""
+    """Options of scoring: targets of a user, candidates of a request (None: all), and limits in tokens
+    (``request_tokens`` 0: none). ``examples``: random texts in prompts without a document; ``way``: how splits are
+    made."""
 
     template: str
     split: str | None = None
@@ -39,7 +40,7 @@ class GainOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScoringUnit:
-    """Some candidates of a user, and for each of the user's requests the candidates it is scored with."""
+    """Some candidate documents of a user, and for each of the user's requests the candidates to score."""
 
     name: str
     user_id: str
@@ -52,7 +53,7 @@ class ScoringUnit:
 
 
 def plan_units(histories: dict[str, list[Document]], options: GainOptions) -> list[ScoringUnit]:
-    """Divide the scoring into units, in an order that depends on nothing but the histories and the options.
+    """Divide the scoring into units, in an order that depends only on the histories and the options.
 
     Raises InputError when no user has both a target and a candidate.
     """
@@ -143,9 +144,7 @@ def target_texts(units: Iterable[ScoringUnit]) -> set[str]:
 def sample_candidates(request: str, candidates: Sequence[Document], count: int | None, *, seed: str) -> list[Document]:
     """Sample ``count`` candidates: a third by BM25, a third the most recent, the rest at random; None takes all.
 
-    The order of the candidates is kept; one seed for all requests of a user keeps their samples alike, so that few
-    documents serve many requests. The sample has documents likely to help and unlikely ones: a loss over scores needs
-    both.
+    The order of the candidates is kept. One ``seed`` for all requests of a user keeps their samples alike.
     """
     if count is None or len(candidates) <= count:
         return list(candidates)

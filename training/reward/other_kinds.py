@@ -79,7 +79,7 @@ def of_other_kind(file: Path, pairs: Sequence[QualityPair], model: RewardModel, 
 
 
 def _trivial(pairs: Sequence[QualityPair]) -> dict[str, Floats]:
-    """(N,) for each rule: 1, .5 or 0."""
+    """Return for each trivial rule whether it is right on each pair, (N,): 1, .5 or 0."""
     longer_by = np.array([len(pair.better.strip()) - len(pair.worse.strip()) for pair in pairs])
     return {
         "shorter": (1 - np.sign(longer_by)) / 2,
