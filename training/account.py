@@ -31,8 +31,8 @@ LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """The fitted stages of a retriever. ``second``, the cross-encoder, is None if none was trained; ``level``, which
-    estimates the gain of the best document, is None if none was fitted."""
+    """The fitted stages of a retriever. ``second``: the cross-encoder, None if none was trained; ``level``: estimates
+    how much the best document helps, None if none was fitted."""
 
     first: FirstStage
     second: SecondStage | None
@@ -52,7 +52,7 @@ class Stages:
 def described(
     run: Run, division: DataSplit, origins: Mapping[str, Origin], material: FitMaterial, stages: Stages
 ) -> Artifact:
-    """Make the manifest of a trained retriever. ``origins``: how each corpus was scored, by the corpus's name."""
+    """Make the manifest of a trained retriever. ``origins``: how each history file was scored, by its corpus name."""
     options = run.options
     first, second, cascade, scores = stages.first, stages.second, stages.cascade, stages.dev_scores
     gains = [example.gains for example in material.dev]
@@ -109,8 +109,8 @@ def described(
 
 
 def question_floors(run: Run, words: WordWeights) -> dict[str, float]:
-    """Return for each history file the relatedness of a request to the user's texts below which the user is asked a
-    question: at most the share ASKED of dev users' latest requests lies below. Histories with too few dev users, or
+    """Return for each history file a threshold: if a request is less related to the user's texts, the user is asked a
+    question. At most the share ASKED of dev users' latest requests lies below it. Histories with too few dev users, or
     with texts not embedded in time, are left out."""
     floors = {}
     for path, corpus in zip(run.options.histories, run.corpora, strict=True):

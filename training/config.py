@@ -74,12 +74,12 @@ class Choice:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Return the value under each preset, as text."""
+        """Return the choice's value under each preset, as text."""
         return tuple(map(self._in_words, self.values))
 
     @property
     def allowed(self) -> str:
-        """Describe the allowed values; empty if any text is allowed."""
+        """Describe the values that the choice may have; empty if any text is allowed."""
         schema = self._adapter.json_schema()
         return " and ".join(filter(None, map(_said, schema.get("anyOf", [schema]))))
 
@@ -117,7 +117,7 @@ def _said(schema: dict[str, Any]) -> str:
 
 
 def choice(value: Any, *others: Any) -> Any:
-    """Make a dataclass field of a choice from its value under each preset, or one value for all, and a description."""
+    """Make a dataclass field of a choice from its values (one per preset, or one for all) and a description."""
     *published, why = others
     return field(default=value, metadata={"choice": ((value, *published), why)})
 

@@ -29,15 +29,15 @@ DRAFTED = 120  # requests of dev that both are chosen on
 
 
 def with_margin(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> None:
-    """Choose the margin by drafts for as many of dev's requests as ``minutes`` allow. Raises PearlError if drafts
-    cannot be written or measured; the artifact then stays as it was."""
+    """Choose the margin (how far below the best score a document may be shown) by drafts for as many of dev's requests
+    as ``minutes`` allow. Raises PearlError if drafts cannot be written or measured; the artifact is then unchanged."""
     report = _report(options, "generation", DEV, "--by-count", *_drafting(options, llm, metric, minutes))
     set_margin(options.out, report, metric)
 
 
 def with_threshold(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> None:
-    """Choose theta by drafts and revisions for as many of dev's requests as ``minutes`` allow. Raises PearlError if
-    they cannot be written or measured; the artifact then stays as it was."""
+    """Choose theta (the score below which a draft is revised) by drafts for as many of dev's requests as ``minutes``
+    allow. Raises PearlError if drafts cannot be written or measured; the artifact is then unchanged."""
     picture = ["--metric", metric, "--picture", str(options.work / "revision-dev.svg")]
     report = _report(options, "revision", DEV, *_drafting(options, llm, metric, minutes), *picture)
     set_threshold(options.out, report, metric)

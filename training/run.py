@@ -111,7 +111,7 @@ class TrainingOptions(TrainingConfig):
         return {name: value for name, value in self.record().items() if name in LEARNED and value != usual[name]}
 
     def plan(self, split: str) -> TrainingPlan:
-        """Return the extent of a split's scoring."""
+        """Return how much of a split is scored."""
         return replace(self.plans[split], targets=self.targets) if split == TRAIN else self.plans[split]
 
     def scored_as(self, extent: Mapping[str, Any]) -> TrainingOptions:

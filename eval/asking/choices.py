@@ -54,8 +54,7 @@ class Presets:
         return self.presets[0].name
 
     def chosen(self, preset_name: str, overrides: Iterable[str] | None = ()) -> dict[str, str]:
-        """Return each choice's value: from the preset, or from a NAME=VALUE override. Raises InputError for unknown
-        names."""
+        """Return each choice's value: the preset's, or that of an override NAME=VALUE. Raises InputError."""
         presets = {preset.name: preset for preset in self.presets}
         values = presets[known("preset", preset_name, presets)].values
         choices = {choice.name: choice for choice in self.choices}
@@ -67,7 +66,7 @@ class Presets:
         return {**values, **given}
 
     def values_in(self, options: object) -> dict[str, str]:
-        """Read the value of every choice from the field of ``options`` with the choice's name."""
+        """Return each choice's value in ``options``, which has a field of the choice's name."""
         return {choice.name: getattr(options, choice.name) for choice in self.choices}
 
     def plus(self, choice: PaperChoice, value: str) -> Presets:
@@ -135,7 +134,7 @@ NUMBERS = (
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """How the judge's replies are sampled, and the seed of samples and random orders."""
+    """How a judge's replies are sampled from the model, and the seed of samples and random orders."""
 
     temperature: float
     top_p: float = 1.0

@@ -29,7 +29,8 @@ ItemT = TypeVar("ItemT", bound=_Item)
 
 @dataclass(frozen=True, slots=True)
 class Lines(Generic[T]):
-    """The parsed lines of a file, at least one. ``passed_over``: for each unknown field, how many lines have it."""
+    """The parsed lines of a file, at least one. ``passed_over``: how many lines have each unknown field, which is
+    ignored."""
 
     parsed: tuple[T, ...]
     passed_over: Mapping[str, int]
@@ -81,8 +82,7 @@ def check_fields(value: Mapping[str, Any], *names: str) -> None:
 
 
 def check_once(lines: dict[K, int], key: K, number: int, what: str, *, param: str, code: str) -> None:
-    """Record the line of a key in ``lines``. Raises InputError, 'WHAT on line N already.', if it has an earlier
-    line."""
+    """Record the line of a key in ``lines``. Raises InputError, 'WHAT on line N already.', for a repeated key."""
     before = lines.setdefault(key, number)
     if before != number:
         raise InputError(f"{what} on line {before} already.", param=param, code=code)

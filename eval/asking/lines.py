@@ -47,7 +47,7 @@ def is_repeated(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=8)  # the texts of one item, for each line of each of its replies
 def comparable(text: str) -> str:
-    """Normalise a text that was shown to the judge, so that a repetition in a normalised reply can be found."""
+    """Normalise a text that the judge was shown as replies are normalised, so that a copy in a reply can be found."""
     return folded(plain(clean(text)))
 
 

@@ -90,8 +90,8 @@ class _Answer(Generic[VerdictT]):
 
 
 class Reader(ABC, Generic[VerdictT]):
-    """A parser of replies; subclasses define how answers are spelled. Raises ValueError on construction if it cannot
-    read back its own ``spellings``, alone or after a reason."""
+    """A parser of a judge's replies; subclasses define how answers are spelled. Raises ValueError on construction if it
+    cannot read its own ``spellings``, alone or after a reason."""
 
     nouns: tuple[str, ...]  # that announce it, and name fields and tags
     leads: bool  # the first line may be the answer
@@ -108,7 +108,7 @@ class Reader(ABC, Generic[VerdictT]):
 
     @abstractmethod
     def doubted(self, last: _Answer[VerdictT], below: Sequence[str]) -> bool:
-        """True if the rest of the answer's line, or the lines ``below``, may mean another answer."""
+        """True if the rest of the answer's line, or the lines ``below``, may take the answer back."""
 
     def __post_init__(self) -> None:
         if not self.spellings:
@@ -233,7 +233,7 @@ def _words(pattern: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Labels(Reader[VerdictT]):
-    """A reader of an answer that is one of several labels; ``doubts`` matches later words that retract it."""
+    """A parser of answers that are one of several labels; ``doubts`` matches later words that retract the answer."""
 
     labels: Sequence[Label[VerdictT]]
     nouns: tuple[str, ...] = NOUNS
@@ -280,7 +280,7 @@ _ANOTHER = re.compile(
 
 @dataclass(frozen=True)
 class Scale(Reader[Points]):
-    """A reader of a number from ``lowest`` to ``highest``."""
+    """A parser of answers that are a number from ``lowest`` to ``highest``."""
 
     lowest: float
     highest: float

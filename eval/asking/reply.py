@@ -80,7 +80,7 @@ def plain(text: str) -> str:
 
 
 def own_words(text: str) -> str:
-    """Remove quoted lines from a reply, and quotations and code that hold more than ``[[...]]`` marks."""
+    """Remove quoted lines from a judge's reply, and quotations and code unless they hold only ``[[...]]`` marks."""
     parts = FENCE_LINE.split(text)  # text, fence, inside, fence, text, ...
     if len(parts) > 1:
         outside = [part for place, part in enumerate(parts[0::2]) if place % 2 == 0 or _ONLY_MARKS.fullmatch(part)]
@@ -98,8 +98,8 @@ class Mark:
 
 
 def marks(text: str, shown: Sequence[str] = ()) -> Iterator[Mark]:
-    """Yield the ``[[...]]`` marks of a reply, except those denied ("not [[A]]") or copied from texts ``shown`` to the
-    judge."""
+    """Yield the verdicts that a reply marks as ``[[...]]``, except verdicts denied ("not [[A]]") or copied from texts
+    ``shown`` to the judge."""
     known = [_folded(text_shown) for text_shown in shown]
     for mark in _MARK.finditer(text):
         before = text[max(mark.start() - 3 * CONTEXT, 0) : mark.start()]

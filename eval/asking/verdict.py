@@ -73,7 +73,7 @@ class Votes:
 
 
 def kind(verdict: Verdict | Points) -> str:
-    """Return the verdict's kind: a name among KINDS, or SCORED for a number."""
+    """Return the name of the verdict's kind: one of KINDS, or SCORED for a number."""
     match verdict:
         case Score():
             return SCORED

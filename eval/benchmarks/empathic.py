@@ -37,7 +37,7 @@ OPENNESS = "personality_openess"  # as it is spelled there
 
 
 def empathic_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
-    """Pair essays on the same article, the persona's essay first. Raises InputError for files not as published."""
+    """Pair each person's essay on an article with another person's. Raises InputError for files not as published."""
     people = _people(the_file(folder, "*per*train*.csv", "*_per_*.csv"))
     articles = {
         _code(row["article_id"]): row["text"]

@@ -41,7 +41,7 @@ class SurveyQuestion:
 
 
 def opinionqa_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
-    """Pair answers to one question of each survey wave. Raises InputError for files not as published."""
+    """Pair answers to a question of each survey with the other answer. Raises InputError for files not as published."""
     waves = sorted({path.parent for path in folder.rglob("info.csv")}) if folder.is_dir() else []
     if not waves:
         raise InputError(f"--data {folder}: no folder in it has an info.csv.", code="no_file")

@@ -35,7 +35,7 @@ class BuildOptions:
 
 @dataclass(frozen=True, slots=True)
 class PersonaPair:
-    """A person, described by a persona, with two texts, of which the person wrote or chose ``right``."""
+    """A person's details (``persona``) and two texts, of which the person wrote or chose ``right``."""
 
     id: str
     persona: Mapping[str, str]

@@ -25,7 +25,7 @@ _REFUSAL = re.compile(
 
 
 def prism_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
-    """Pair two responses of each interaction, in order of number. Raises InputError for files not as published."""
+    """Pair the best response of each interaction with another. Raises InputError for files not as published."""
     people = _people(the_file(folder, "survey.jsonl", "survey.jsonl.gz"))
     responses = _responses(the_file(folder, "utterances.jsonl", "utterances.jsonl.gz"), options, ledger)
     generator = random.Random(options.seed)

@@ -107,16 +107,15 @@ def distances(system: System, most: int) -> Floats:
 
 
 def picked(measured: Sequence[Measures], indices: NDArray[np.intp]) -> Measures:
-    """Choose one system's text per request: for request n, the system with index ``indices[n]``, (N,). Return its
-    measures."""
+    """Choose one system's text for each request, by index (N,), and return the measures of the chosen texts."""
     rows = np.arange(len(indices))
     names = measured[0].features
     return Measures({name: np.stack([drafts.features[name] for drafts in measured])[indices, rows] for name in names})
 
 
 def margins(behind: Floats) -> list[float]:
-    """Return the margins to try, which differ by about a tenth of the documents; empty if nothing can be left out.
-    ``behind``: how far each document scores below the best, infinite for missing documents, (N, K)."""
+    """Return the margins to try, in steps of a tenth of the documents; empty if nothing can be left out. ``behind``:
+    how far each document scores below the best, infinite for missing documents, (N, K)."""
     others = behind[:, 1:][np.isfinite(behind[:, 1:])]
     if not len(others):
         return []

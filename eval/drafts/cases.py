@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A request to write for, with what its user really wrote."""
+    """A request for which drafts are made, and what its user really wrote (``target``)."""
 
     record: GainsRecord
     owner: str  # whose history it is; a record without a user has an owner of its own
@@ -36,7 +36,7 @@ class Case:
 
 
 def cases_of(records: Sequence[GainsRecord]) -> list[Case]:
-    """Make a case of each record that has a target."""
+    """Make a case (a request with its real answer) of each record that has a target."""
     return [
         Case(record, f"record {index}" if record.user_id is None else f"user {record.user_id}", record.target)
         for index, record in enumerate(records)
@@ -59,8 +59,7 @@ def sample(cases: Sequence[Case], limit: int | None, seed: int = 0) -> list[Case
 
 
 def without_near_duplicates(cases: Sequence[Case], threshold: float) -> list[Case]:
-    """Remove documents that have at least the share ``threshold`` of the target's word trigrams, and cases left without
-    any."""
+    """Remove documents that share at least ``threshold`` of the target's word trigrams, and cases without documents."""
     left = []
     for case in cases:
         keep = kept_documents(case.record, threshold)
@@ -88,8 +87,7 @@ def held_back(path: Path, targets: int, split: str | None = None) -> list[Case]:
 
 
 def cases_of_histories(histories: Mapping[str, Sequence[Document]], targets: int) -> list[Case]:
-    """Make cases of each user's ``targets`` latest texts that answer a request, with the texts before the first of
-    them."""
+    """Make cases of each user's ``targets`` latest texts that answer a request; earlier texts are the documents."""
     parts = [partition(user, documents, targets=targets) for user, documents in histories.items()]
     records = [
         GainsRecord(
@@ -117,8 +115,8 @@ def case_ids(cases: Sequence[Case]) -> list[str]:
 def items_of(
     cases: Sequence[Case], names: Sequence[str], written: Sequence[Sequence[WrittenText]], generator: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield an item for judges per case: the drafts by the model ``generator`` with each system of ``names``, and the
-    user's real text as reference."""
+    """Yield an item for judges per case: the model ``generator``'s drafts with each system of ``names``, and what the
+    user really wrote as reference."""
     ids = case_ids(cases)
     for index, case in enumerate(cases):
         yield {

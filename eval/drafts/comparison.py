@@ -38,7 +38,7 @@ Mask = NDArray[np.bool_]  # (N,)
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """A system's texts as features; a metric is computed from the sums of its features."""
+    """The measures of a system's texts, as features: a metric is computed from the sums of its features."""
 
     features: Mapping[str, Floats]  # by metric, (N, F); the metric is a function of their sums
     stances: tuple[str | None, ...] = ()  # of the texts
@@ -48,8 +48,8 @@ class Measures:
 
 
 def mixed(share: Floats, first: Measures, second: Measures) -> Measures:
-    """Mix the measures of two systems: for each request, ``share`` (N,) of the first system's and the rest of the
-    second's. A share between 0 and 1 gives the expectation of choosing at random."""
+    """Mix the measures of two systems: for each request, ``share`` (N,) of the first system's measures and 1 -
+    ``share`` of the second's, which is the expectation of choosing a text at random."""
     weight = share[:, None]
     parts = {name: (values, second.features[name]) for name, values in first.features.items()}
     return Measures({name: weight * one + (1 - weight) * other for name, (one, other) in parts.items()})
@@ -76,8 +76,8 @@ def _fold(name: str, bootstrap: Bootstrap, measured: Measures) -> Estimate:
 
 
 def chances(default: Measures, settings: Sequence[Measures], clusters: Sequence[str]) -> dict[str, float]:
-    """Return for each metric the permutation p-value of the best setting's improvement over ``default``. An improvement
-    is a fall where lower is better."""
+    """Return for each metric the permutation p-value of the best setting's improvement over ``default``, which is a
+    decrease of metrics where lower is better."""
 
     def gained(metric: Metric[Measures], sums: Floats) -> Floats:
         return of_sums(metric.name)(sums) * (1 if metric.higher_is_better else -1)

@@ -60,8 +60,8 @@ def answered(path: Path, users: Sequence[str], most: int) -> list[AnsweredReques
 
 
 def manner_pairs(cases: Sequence[AnsweredRequest], drafts: Sequence[str | None], model: str) -> AnnotatedPairs:
-    """Make a pair of each draft and the person's text, in random order. An annotator always votes for the person's
-    text; another annotator per user votes only on that user's pairs."""
+    """Pair each draft with the person's text, in random order. An annotator votes for the person's text in every pair;
+    an annotator per user does so only in that user's pairs."""
     pairs = []
     for case, draft in zip(cases, drafts, strict=True):
         if draft is None:
@@ -128,8 +128,8 @@ def answer_of(reply: Reply | Failed) -> WrittenText:
 def model_pairs(
     prompts: Sequence[str], answers: Sequence[Sequence[str | None]], models: tuple[str, str]
 ) -> AnnotatedPairs:
-    """Make a pair, in random order, of two models' answers to each prompt that both answered, and an annotator for each
-    model that always votes for that model's answer."""
+    """Pair two models' answers to each prompt that both answered, in random order. Each model has an annotator that
+    always votes for its answer."""
     pairs = []
     for prompt, *texts in zip(prompts, *answers, strict=True):
         if None in texts:

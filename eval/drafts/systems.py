@@ -64,8 +64,7 @@ def retrieved(
 
 
 def zero_shot_system(cases: Sequence[Case]) -> System:
-    """Make a system that shows no documents, so that drafts are made from the request alone (ZSHOT-NP of section
-    5.1)."""
+    """Make a system that shows no documents: drafts are made from the request alone (ZSHOT-NP of section 5.1)."""
     return System(ZERO_SHOT, BASELINE, tuple(SystemSelection() for _ in cases))
 
 

@@ -98,7 +98,7 @@ file. The first of the two systems is the proposed one (P), the other the baseli
 
 @dataclass(frozen=True, slots=True)
 class AuthorshipItem:
-    """A reference text with two drafts (``texts``): of the proposed system and of the baseline. ``owner``: the user who
+    """A reference text, and drafts (``texts``) of the proposed system and of the baseline. ``owner``: the user who
     wrote the reference, or the item's line if the file names none."""
 
     line: int
@@ -245,7 +245,7 @@ LABELS: Labels[Verdict] = Labels(
 
 
 def read(reply: str, trial: Trial[AuthorshipItem], options: AuthorshipOptions) -> Verdict:
-    """Parse the verdict of a reply: A for POST ONE, B for POST TWO."""
+    """Parse the verdict of a reply: A is POST ONE, B is POST TWO."""
     return LABELS.read(reply, (trial.item.reference, *trial.item.texts))
 
 
@@ -336,7 +336,8 @@ RULES: Mapping[str, tuple[str, Callable[[Trial[AuthorshipItem]], float]]] = {
 def rules(
     every: Sequence[Judgement[AuthorshipItem]], columns: PairColumns, bootstrap: Bootstrap
 ) -> list[dict[str, Any]]:
-    """Compute the rates of each trivial rule, and how often it agrees with the judge where the judge answered."""
+    """Compute the rates of each trivial rule, such as "always the longer draft", and how often it agrees with the
+    judge."""
     codes = {}
     for name, (description, rule) in RULES.items():
         sides = np.array([rule(judgement.trial) for judgement in every])

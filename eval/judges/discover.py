@@ -90,8 +90,8 @@ class Discovery:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Similar proposals, the most central first, and the ``rule`` that stands for them: ``rewritten`` by the model, or
-    the most central proposal."""
+    """Similar proposals, the most central first, and a ``rule`` for all of them, which the model wrote if
+    ``rewritten``."""
 
     rule: str
     members: tuple[str, ...]
@@ -254,8 +254,8 @@ def discover(
     bench: JudgeSession,
     encode: Callable[[Sequence[str]], Vectors],
 ) -> RuleSet | None:
-    """Find rules: propose, cluster, merge and vote. Replies are kept. None if no proposal can be read. Raises as
-    :meth:`JudgeSession.ask` does."""
+    """Find rules that tell chosen texts from others: propose, cluster, merge and vote. None if no proposal can be read.
+    Raises as :meth:`JudgeSession.ask` does."""
     proposing, voting = split(items, discovery.voted)
     asked = bench.ask("proposals", list(proposal_questions(proposing, reference, discovery.proposals)))
     read = [read_proposals(reply, discovery.proposals) for reply in asked.replies()]

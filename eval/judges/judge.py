@@ -28,8 +28,8 @@ OTHER = {Answer.A: Answer.B, Answer.B: Answer.A}  # what an answer is called in 
 
 @dataclass(frozen=True, slots=True)
 class Trial(Generic[ItemT]):
-    """One question about an item. ``place``: the item's index; ``run``: number of the repetition; ``swapped``: the
-    item's second text is shown first; ``way``: how the judge is asked, if there are several ways."""
+    """One question to a judge. ``place``: the item's index; ``run``: number of the repetition; ``swapped``: the item's
+    second text is shown first; ``way``: how the judge is asked, if there are several ways."""
 
     place: int
     item: ItemT
@@ -44,7 +44,7 @@ class Trial(Generic[ItemT]):
 
 @dataclass(frozen=True, slots=True)
 class Judgement(Generic[ItemT]):
-    """The verdict of one trial; A is the text that was shown first."""
+    """The verdict of one trial (question to a judge); A is the text that was shown first."""
 
     trial: Trial[ItemT]
     verdict: Any
@@ -69,7 +69,7 @@ def verdict_counts(judgements: Iterable[Judgement[ItemT]]) -> dict[str, dict[str
 def grouped(
     judgements: Iterable[Judgement[ItemT]], key: Callable[[Trial[ItemT]], KeyT]
 ) -> dict[KeyT, list[Judgement[ItemT]]]:
-    """Group the judgements by the key of their trials; keys are in order of first occurrence."""
+    """Group the judgements by a key of their trials; keys are in order of first occurrence."""
     groups: dict[KeyT, list[Judgement[ItemT]]] = {}
     for judgement in judgements:
         groups.setdefault(key(judgement.trial), []).append(judgement)
@@ -78,7 +78,7 @@ def grouped(
 
 @dataclass(frozen=True, slots=True)
 class Round(Generic[ItemT]):
-    """The judgements of trials that were asked together; ``replies()`` iterates over their replies from the start."""
+    """The judgements of trials that were asked together; ``replies()`` iterates over the replies from the start."""
 
     judgements: tuple[Judgement[ItemT], ...]
     replies: Callable[[], Iterable[Reply | Failed]]

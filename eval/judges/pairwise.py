@@ -48,14 +48,14 @@ def code_of(judgement: Judgement[Any]) -> int:
 
 
 def orders(order: str, item_id: str, run: int, seed: int) -> tuple[bool, ...]:
-    """Return the orders to ask in: True for an order that shows the item's second text first."""
+    """Return the orders in which to show two texts: True if the item's second text comes first."""
     if order != RANDOM:
         return (False, True) if order == BOTH else (False,)
     return (random.Random(f"{seed} {run} {item_id}").random() < 0.5,)
 
 
 def in_orders(items: Sequence[ItemT], runs: int, order: str, seed: int, way: Any = None) -> Iterator[Trial[ItemT]]:
-    """Yield the trials of all items, for each run and each order to ask in."""
+    """Yield a trial (question to the judge) for each item, run and order."""
     for place, item in enumerate(items):
         for run in range(runs):
             for swapped in orders(order, item.id, run, seed):
@@ -101,7 +101,7 @@ class PairColumns:
         return self.says(FIRST) - self.says(SECOND)
 
     def in_both_orders(self) -> OrderPairs:
-        """Return the runs that have an answer in both orders of the texts."""
+        """Return the questions that were asked, and answered, in both orders of the texts."""
         by_run: dict[tuple[int, int, str], list[int]] = defaultdict(list)
         for place, run, cluster, code in zip(self.place, self.run, self.cluster, self.code, strict=True):
             by_run[place, run, cluster] += [] if code == NOTHING else [code]
@@ -113,14 +113,15 @@ class PairColumns:
 
 @dataclass(frozen=True, slots=True)
 class OrderPairs:
-    """Runs answered in both orders, (P,) each. ``changed``: the answers differ; ``code``: the answer, or a tie."""
+    """Questions that were answered in both orders of the texts, (P,) each. ``changed``: the answers differ; ``code``:
+    the answer, or a tie if they differ."""
 
     changed: NDArray[np.bool_]
     code: NDArray[np.intp]
     cluster: tuple[str, ...]
 
     def share(self, part: NDArray[Any], seed: int) -> dict[str, Any] | None:
-        """Return the share of the runs in ``part``, with its interval; None if there are no runs."""
+        """Return the share of the questions in ``part``, with its interval; None if there are no questions."""
         if not self.cluster:
             return None
         return share(part, np.ones(len(part)), Bootstrap(self.cluster, seed=seed))
@@ -133,8 +134,8 @@ def share(part: NDArray[Any], among: NDArray[Any], bootstrap: Bootstrap) -> dict
 
 
 def position(columns: PairColumns, seed: int) -> dict[str, Any]:
-    """Measure position bias: the share of verdicts for the text shown first, and of verdicts that the other order
-    changes."""
+    """Measure position bias: the share of verdicts for the text shown first, and of verdicts that change with the
+    order."""
     first = columns.taken * np.where(columns.swapped, -1, 1)
     pairs = columns.in_both_orders()
     return {

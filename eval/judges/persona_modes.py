@@ -21,8 +21,8 @@ from pearl.stats.proportions import even_p
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """A way of asking. ``persona``: whether the profile is shown; ``fields``: the fields to show, None for all;
-    ``asked``: the form of the reply."""
+    """A way of asking the personalised judge. ``persona``: whether the person's profile is shown; ``fields``: the
+    fields to show, None for all; ``asked``: the form of the reply."""
 
     persona: bool = True
     fields: tuple[str, ...] | None = None

@@ -274,8 +274,8 @@ def read(reply: str, trial: Trial[PersonaItem], options: PersonaOptions) -> Verd
 
 
 def lines(judgements: Judgements[PersonaItem], options: PersonaOptions) -> list[dict[str, Any]]:
-    """Make a record of each reply in the first mode, with the parsed answer and certainty; the answer is false if none
-    could be parsed, as in published files. Raises InputError if there is no reply."""
+    """Make a record of each reply in the first mode, as ``pearl eval personalized`` reads it; the answer is false if
+    none could be parsed. Raises InputError if there is no reply."""
     mode, records = options.modes[0], []
     for judgement, reply in judgements.first.with_texts():
         trial, verdict = judgement.trial, judgement.verdict
@@ -308,8 +308,7 @@ def lines(judgements: Judgements[PersonaItem], options: PersonaOptions) -> list[
 
 
 def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dict[str, Any]:
-    """Compute the figures that ``pearl eval personalized`` computes from the first mode's records, and figures that
-    need the trials."""
+    """Compute the figures of ``pearl eval personalized`` from the first mode's records, and the ablations."""
     from eval.recorded.personalized.judgements import Recording, parse_judgement
     from eval.recorded.personalized.report import PersonalizedOptions, recording_report
 
@@ -349,7 +348,7 @@ def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dic
 
 
 def tables(result: Json) -> Iterator[Table]:
-    """Yield the tables of the records, then of the ablations."""
+    """Yield the tables of the records, then of the ablations (asking with fewer fields of the persona)."""
     yield from personalized_tables(result)
     if result["ablation"]:
         yield from ablation_tables(result)

@@ -128,7 +128,7 @@ def load(path: Path, options: JudgeQualityOptions) -> tuple[Items[QualityItem], 
 def drawn(
     records: Sequence[QualityRecord], pairs: Sequence[QualityPair], options: JudgeQualityOptions
 ) -> list[QualityPair | ScoredParagraph]:
-    """Draw examples for the prompt at random; half of the pairs prefer the first text, or nearly half.
+    """Draw examples for the judge's prompt at random; half of the pairs, or nearly half, prefer the first text.
 
     Raises InputError if too few records share no paragraph with the items.
     """
@@ -270,8 +270,7 @@ def margins(judgements: Sequence[Judgement[QualityItem]], options: JudgeQualityO
 
 
 def figures(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -> dict[str, Any]:
-    """Compute the judge's accuracy compared with trivial scorers, as ``pearl eval quality`` does, and figures of unread
-    replies and position bias."""
+    """Compute the judge's accuracy beside trivial scorers', as ``pearl eval quality`` does, and its position bias."""
     pairs = [item.pair for item in judgements.items.every]
     said = margins(judgements.every, options)
     # two answers that differ are half right; points are no answers to count

@@ -40,7 +40,7 @@ PRESETS = Presets(
 
 
 def chats_of(data: Iterable[Path], variant: str, rationale: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Make the conversations, and count the records used and left out. Raises InputError if none is left."""
+    """Make conversations to train a judge on; count the records used and left out. Raises InputError without any."""
     records = [record for path in data for record in read_quality(path)]
     if "P" in variant and rationale == NONE:  # nobody gave reasons for these
         scored = [record for record in records if isinstance(record, ScoredParagraph) and not record.off_scale]

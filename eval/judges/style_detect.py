@@ -78,9 +78,9 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A way of asking for a style. ``present_from``: the lowest score that counts as present; ``up_to``: the highest
-    scores of the labels "not" and "somewhat", of three labels. ⚠ Footnotes 2 and 3 of the paper begin the scale of ten
-    at 0, the prompt at 1: a 0 is off the scale."""
+    """A way of asking whether a text has a style. ``present_from``: the lowest score that counts as present; ``up_to``:
+    the highest scores of the labels "not" and "somewhat", of three labels. ⚠ Footnotes 2 and 3 of the paper begin the
+    scale of ten at 0, the prompt at 1: a 0 is off the scale."""
 
     name: str
     scale: Labels[Points] | Scale
@@ -274,7 +274,7 @@ def reflect(judgement: Judgement[StyleItem], reply: str, options: DetectOptions)
 
 
 def unlabelled(options: DetectOptions) -> str | None:
-    """Return why people's labels cannot be compared (several ways of asking give several labels), or None."""
+    """Return why these judgements cannot be compared with people's labels, or None if they can."""
     several = len(options.ways) > 1 or options.reflect
     return "give one --scheme, at most one --as, and no --reflect or --protected" if several else None
 
@@ -408,7 +408,7 @@ def _figures(draws: Draws, options: DetectOptions) -> dict[str, Any]:
 
 
 def changes(first: Draws, again: Draws, options: DetectOptions) -> dict[str, Any]:
-    """Return the share of draws with two answers in which the judge changed the answer when shown it again."""
+    """Return how often the judge changed its answer when shown it again, among draws with two answers."""
     before = [draw for draw in first if isinstance(draw.verdict, Score)]  # those were asked again
     pairs = [
         (new.trial.item.id, _label(old, options.labels), label)

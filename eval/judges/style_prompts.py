@@ -36,8 +36,7 @@ def alignment(all_styles: float, single_style: float, default: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One judgement. ``rate``: the name in RATES that it counts for; ``taken``: whether the steered text was chosen,
-    None without an answer."""
+    """One judgement. ``rate``: the name in RATES that it counts for; ``taken``: whether the steered text was chosen."""
 
     task: str
     generator: str

@@ -59,7 +59,7 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True)
 class RankScheme:
-    """A way of asking. ``pairs``: both texts are shown, in both orders, or else one text; ``styled``: the styles are
+    """A way of asking. ``pairs``: both texts are shown, in both orders (else one text); ``styled``: the styles are
     named; ``justified``: the reply gives reasons before its verdict."""
 
     description: str

@@ -116,7 +116,7 @@ class WritingRequest:
 
 
 def load(path: Path, options: WriteOptions) -> tuple[Items[WritingRequest], WriteOptions]:
-    """Read the requests. Raises InputError for an unknown persona or prompt, or naming file, line and field."""
+    """Read the requests. Raises InputError for an unknown persona or prompt, and for a bad line."""
     personas = [known("persona", name, (*PERSONAS, NOBODY)) for name in options.persona or (*PERSONAS, NOBODY)]
     prompts = [known("prompt", name, [name for name in SYSTEM if name != DEFAULT]) for name in options.prompt]
 
@@ -184,8 +184,7 @@ def lines(judgements: Judgements[WritingRequest], options: WriteOptions) -> Iter
 
 
 def figures(judgements: Judgements[WritingRequest], options: WriteOptions) -> dict[str, Any]:
-    """Count the texts by task, persona and prompt, and those that name one of their styles; compute their mean
-    length."""
+    """Count the texts by task, persona and prompt, and texts that name their style; compute their mean length."""
     every = judgements.every
     counts = verdict_counts(judgement for judgement in every if not isinstance(judgement.verdict, str))
     written = grouped(every, lambda trial: (trial.item.task, *trial.way))

@@ -172,7 +172,7 @@ class TraitOptions:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Return the ids of the rules' annotators, in the order of the rules."""
+        """Return the annotator id of each rule, in the order of the rules."""
         return tuple(short_id(rule) for rule in self.rules)
 
 
@@ -299,15 +299,14 @@ def ballots(judgements: Iterable[Judgement[TraitItem]], options: TraitOptions) -
 
 
 def votes_of(judgement: Judgement[TraitItem]) -> Iterator[tuple[int, Verdict]]:
-    """Yield each rule's index with its vote on the pair's own texts; for an invalid or failed reply, that is each
-    vote."""
+    """Yield each rule's index and its vote on the pair's own texts. An invalid or failed reply is every rule's vote."""
     verdict, places = judgement.of_item(), judgement.trial.way
     yield from zip(places, verdict.by_rule if isinstance(verdict, Votes) else (verdict,) * len(places), strict=True)
 
 
 def decided(votes: Sequence[Verdict], cross_vote: str) -> Verdict | None:
-    """Combine several votes on a pair into one; None if too few agree. Invalid votes count as votes for invalid, as in
-    the published code. If a call failed, the result is Failed."""
+    """Combine several votes on a pair into one; None if too few agree. Votes that are invalid count as votes, too, as
+    in the published code. If a call failed, the result is Failed."""
     for vote in votes:
         if isinstance(vote, Failed):
             return vote
@@ -320,7 +319,7 @@ ORDERS, MADE_BY = "shown_as", "trait_votes"  # fields of a pair and of the metad
 
 
 def recorded_vote(votes: Sequence[Verdict], cross_vote: str) -> Vote | None:
-    """Combine several votes on a pair as a file of pairs records them: None if a call failed, not applicable if votes
+    """Combine several votes on a pair into the vote to record: None if a call failed, not applicable if they
     disagree."""
     verdict = decided(votes, cross_vote)
     if isinstance(verdict, Failed):

@@ -49,7 +49,7 @@ class Claimant:
 
 
 def part_of(user: str) -> str:
-    """Return the part that a user's id belongs to: two fifths are impostors, a fifth to tune on, two fifths to test."""
+    """Return the part that a user belongs to: two fifths are impostors, a fifth is to tune on, two fifths to test."""
     bucket = int(sha256(user.encode()).hexdigest()[:8], 16) % 100
     return IMPOSTORS if bucket < 40 else DEV if bucket < 60 else TEST
 
@@ -99,7 +99,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The claim that a writer wrote a passage."""
+    """The claim, true or false, that a writer wrote a passage."""
 
     writer: int  # index among the writers
     passage: Passage
@@ -152,7 +152,7 @@ LATEST_TEXTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
-    """The inputs of all methods: the writers, each writer's impostors, and the encoder."""
+    """What all methods need: the writers, the texts of impostors to compare each writer with, and the encoder."""
 
     writers: Sequence[Claimant]
     reference: Callable[[Claimant], Impostors]  # the impostors of a writer

@@ -24,7 +24,7 @@ RANDOM, BEST = "random (expected)", "best possible"
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The documents of each record that a model may choose, and the models' scores of all its documents."""
+    """The documents of each record that a retriever may choose, and the retrievers' scores of the documents."""
 
     records: Sequence[GainsRecord]
     models: Sequence[ModelScores]
@@ -60,8 +60,8 @@ class Candidates:
 
 
 def set_aside(everything: Candidates, threshold: float) -> tuple[Candidates, Mapping[str, float]]:
-    """Leave out documents that contain at least ``threshold`` of their record's target. Return the remaining
-    candidates, without records that have no target, and counts of what was left out."""
+    """Leave out documents that contain at least ``threshold`` of what the user really wrote (the target). Return the
+    other candidates of records with a target, and counts of what was left out."""
     kept = [kept_documents(record, threshold) for record in everything.records]
     has_target = [record.target is not None for record in everything.records]
     usable = [known and any(keep) for known, keep in zip(has_target, kept, strict=True)]
@@ -88,7 +88,7 @@ class ChoiceOutcome:
 
 
 def ranked_outcome(scores: Floats, gains: Floats, ages: Floats, k: int) -> ChoiceOutcome:
-    """Return the outcome of ranking by ``scores``, (C,); of equal scores, the newest by ``ages`` wins."""
+    """Return the outcome of ranking documents by ``scores``, (C,); of equal scores, the newest document wins."""
     order = np.lexsort((-ages, -scores))
     return ChoiceOutcome(
         top_score=float(scores[order[0]]),

@@ -92,7 +92,7 @@ class Clusters:
     users: int  # number of users known
 
     def to_json(self) -> dict[str, Any]:
-        """Return the number of records, the number of users, and the unit that is resampled."""
+        """Return the number of records and of users, and the unit (users or requests) that is resampled."""
         return {"n": len(self.names), "users": self.users, "resampled": self.unit}
 
 
@@ -105,8 +105,8 @@ def request_slices(records: Sequence[GainsRecord]) -> list[Slice]:
 
 
 def clusters(records: Sequence[GainsRecord]) -> Clusters:
-    """Cluster requests by user. A request without a user is its own cluster; all are if fewer than two users are
-    known."""
+    """Cluster requests by user; a request without a user is its own cluster. If fewer than two users are known, every
+    request is its own cluster."""
     users = len({record.user_id for record in records} - {None})
     if users < 2:
         return Clusters("requests", tuple(map(str, range(len(records)))), users)
@@ -130,7 +130,7 @@ def containment(target: str, text: str) -> float:
 
 
 def kept_documents(record: GainsRecord, threshold: float = THRESHOLD) -> tuple[bool, ...]:
-    """Return False for documents that contain at least ``threshold`` of the target; all True without a target."""
+    """Return for each document whether it contains less than ``threshold`` of the target; all True without a target."""
     if record.target is None:
         return (True,) * len(record.documents)
     return tuple(containment(record.target, document.text) < threshold for document in record.documents)

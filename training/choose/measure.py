@@ -62,14 +62,14 @@ def measure_domains(
 def better_in(
     scores: Sequence[Floats], others: Sequence[Floats], gains: Sequence[Floats], users: Sequence[str], seed: int
 ) -> float:
-    """Return the share of bootstrap resamples in which ``scores`` have a higher quality (``Fit``) than ``others``."""
+    """Return the share of bootstrap resamples of users in which ``scores`` have a higher ``Fit.quality``."""
     bootstrap = Bootstrap(users, seed=seed)
     own, theirs = (qualities(bootstrap, compared, gains) for compared in (scores, others))
     return float((own > theirs).mean())
 
 
 def qualities(bootstrap: Bootstrap, scores: Sequence[Floats], gains: Sequence[Floats]) -> NDArray[np.float64]:
-    """Return the quality (``Fit``) of the scores in each bootstrap resample: (R,)."""
+    """Return ``Fit.quality`` of the scores in each bootstrap resample: (R,)."""
     top, chosen = best_of(scores, gains)
     share = bootstrap.ratio(chosen, [own.max() for own in gains]).resampled
     r = bootstrap.pearson(top, chosen).resampled
@@ -126,10 +126,10 @@ def helps_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> Helps | None:
 def floors(
     scores: Sequence[Floats], gains: Sequence[Floats], kinds: Sequence[str]
 ) -> tuple[float | None, float | None]:
-    """Return the score below which a document is not shown, and the best score (s1) below which the user is asked a
-    question.
+    """Return two thresholds: the score below which a document is not shown, and the score of the best document (s1)
+    below which the user is asked a question instead.
 
-    The second floor leaves at most the share ASKED of dev's requests below it, in each of the ``kinds`` of text.
+    The second leaves at most the share ASKED of dev's requests below it, in each of the ``kinds`` of text.
     """
     top, _ = best_of(scores, gains)
     kind = np.asarray(kinds)
@@ -178,8 +178,7 @@ class LeadOverBaseline:
 def worth_on(
     scores: Sequence[Floats], dev: Sequence[Example], encoder: Encoder, *, own: bool, seed: int
 ) -> LeadOverBaseline:
-    """Compare a fit with baselines on dev; ``scores``: the fit's scores of each request's candidates, (C,) per
-    request."""
+    """Compare a fitted retriever with baselines on dev; ``scores``: of each request's candidates, (C,) each."""
     gains = [example.gains for example in dev]
     _, chosen = best_of(scores, gains)
     others = {}

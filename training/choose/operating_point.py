@@ -33,7 +33,8 @@ Curve = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting of the artifact that is chosen from a curve: the margin or theta."""
+    """A number that is chosen for an artifact: the margin (how far below the best score a document may be shown) or
+    theta (the score below which a draft is revised)."""
 
     name: str
     command: str  # of ``pearl eval``, which measures its curve
@@ -48,7 +49,7 @@ THETA = Setting("threshold", "revision", "share_revised", "without_revision", "w
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The number chosen for a setting, and the figures that it was chosen by."""
+    """The number chosen for a setting (margin or theta), and the figures that it was chosen by."""
 
     setting: Setting
     number: float | None  # None: none raised the metric by more than chance, so nothing is changed
@@ -81,14 +82,15 @@ class OperatingPoint:
 
 
 def check_metric(name: str) -> None:
-    """Check that curves have a metric of this name. Raises InputError if not."""
+    """Check that ``name`` is one of METRICS, by which margin and theta are chosen. Raises InputError if not."""
     if name not in METRICS:
         raise InputError(f"--metric {name}: there are {', '.join(METRICS)}.", param="metric", code="no_such_metric")
 
 
 def choose_number(setting: Setting, curve: Curve, metric: str) -> OperatingPoint:
-    """Choose the number with the highest metric; of equal numbers, the one that changes least. None is chosen if no
-    number raises the metric by more than chance. A theta without a number means ``all``: every draft is revised.
+    """Choose the margin or theta with the highest metric on a curve; of equal numbers, the one that changes least. None
+    is chosen if no number raises the metric by more than chance. A theta without a number means ``all``: every draft is
+    revised.
 
     Raises InputError if the curve lacks the metric of unchanged drafts.
     """
@@ -171,8 +173,9 @@ def _is_other(folder: Path, model: str) -> bool:
 
 
 def set_margin(folder: Path, report: Path, metric: str) -> tuple[OperatingPoint, list[str]]:
-    """Choose the margin from a report on dev and write it into the artifact. Return the choice, and the chat models
-    whose thetas are dropped, because another margin changes their drafts.
+    """Choose the margin (how far below the best score a document may be shown) from a report on dev, and write it into
+    the artifact. Return the choice, and the chat models whose thetas were dropped, because another margin changes
+    drafts.
 
     Raises InputError for an incomplete artifact, and for a report without the metric or about another model.
     """
@@ -207,13 +210,14 @@ def _without_thetas(artifact: Artifact, changed: str) -> tuple[Artifact, list[st
 
 
 def dropped_words(dropped: Sequence[str]) -> str:
-    """Say in a sentence that these chat models' thetas were dropped, and what to do."""
+    """Say in a sentence that the thetas of these chat models were dropped, and what to do."""
     names = " and ".join(f"of '{model}'" for model in dropped)
     return f"theta {names} was chosen before, and is 'never' now: choose it again by 'pearl train threshold'"
 
 
 def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: str | None = None) -> OperatingPoint:
-    """Choose theta from a report on dev and write it into the artifact, for the chat model that was measured.
+    """Choose theta (the score below which a draft is revised) from a report on dev, and write it into the artifact for
+    the chat model that was measured.
 
     Without a report, theta is chosen from the curve that the artifact keeps for ``chat_model``, or from its only curve.
     Raises InputError for an incomplete artifact, for one without a curve, and for a report about another model.
@@ -241,8 +245,8 @@ def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: st
 
 
 def scorer_threshold(name: str, report: Path | None, metric: str) -> OperatingPoint:
-    """Choose theta for a scorer without an artifact, such as BM25. Raises InputError without a ``report`` about the
-    scorer."""
+    """Choose theta (the score below which a draft is revised) for a scorer without an artifact, such as BM25. Raises
+    InputError without a ``report`` about the scorer."""
     check_metric(metric)
     if report is None:
         raise InputError(

@@ -16,8 +16,8 @@ from training.data.records import Example
 
 @dataclass(frozen=True, slots=True)
 class SelectionOptions:
-    """Parameters of Algorithm 1: the share of requests to keep, the positives of a request, the negatives of a
-    positive. ``normalize``: whether a gain is the sum or the mean over the target's tokens."""
+    """Parameters of Algorithm 1: the share of requests to keep, the number of positives of a request, and of negatives
+    of a positive. ``normalize``: whether a gain is the sum or the mean over the tokens of what the user wrote."""
 
     normalize: str = SUM
     share: float = KEPT_SHARE
@@ -46,8 +46,8 @@ def select(examples: Sequence[Example], options: SelectionOptions) -> Selection:
 
 
 def select_requests(examples: Sequence[Example], share: float = KEPT_SHARE) -> list[Example]:
-    """Keep the ``share`` of each domain's requests with the highest best gain, in the order given; ties are broken by
-    id. Raises InputError for a gain that is not a number."""
+    """Keep the ``share`` of requests whose best document gains most, in each domain (kind of text), in the order given;
+    ties are broken by id. Raises InputError for a gain that is not a number."""
     for example in examples:
         if not len(example.gains) or not np.isfinite(example.gains).all():
             raise InputError(

@@ -37,7 +37,7 @@ def way_of(histories: Sequence[Mapping[str, Sequence[Document]]], least: Mapping
 
 
 def part_of(split: str | None, way: str) -> HistorySlice:
-    """Return the part of each user's history from which the targets of a split are taken."""
+    """Return the part of each user's history from which a split takes its targets, the texts to be written again."""
     return WHOLE if way == BY_USERS or split is None else PARTS[split]
 
 
@@ -83,7 +83,7 @@ class DataSplit:
     def of(
         cls, examples: Mapping[str, list[Example]], unscored: Set[str] = frozenset(), way: str = BY_USERS
     ) -> DataSplit:
-        """Assign examples, given by split, to training and choosing. ``unscored``: splits for which the budget ended
+        """Assign the examples of each split to training and choosing. ``unscored``: splits for which the budget ended
         too early; ``way``: how the splits were made. Raises InputError if there are no examples."""
         learned = next((split for split in SPLITS if examples.get(split)), None)
         if learned is None:

@@ -56,7 +56,7 @@ def scale_calibrated_loss(logits: Tensor, gains: Tensor, mask: Tensor, *, y0: fl
 
 
 def kl_loss(logits: Tensor, gains: Tensor, mask: Tensor, *, tau: float) -> Tensor:
-    """Compute the same loss without the anchor, as an ablation: (B, G) -> scalar."""
+    """Compute the KL loss without an anchor, as an ablation: logits, gains (nats) and mask, (B, G) each -> scalar."""
     targets = (gains.float() / tau).masked_fill(~mask, -torch.inf).softmax(dim=1)
     # padding gets a logit of the lowest finite value: minus infinity times a target of zero would be no number
     padded = logits.float().masked_fill(~mask, torch.finfo(torch.float32).min)
@@ -72,7 +72,7 @@ def plain(tau: float) -> Loss:
 
 
 class HeadModule(nn.Module):
-    """The trainable form of ``SignalHead``, as a torch module."""
+    """The trainable form of ``SignalHead``: an ensemble of small networks that score documents by their signals."""
 
     def __init__(self, mean: Floats, scale: Floats, options: HeadOptions) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ def fit_head(
     loss: Loss,
     options: HeadOptions,
 ) -> None:
-    """Train the head in place; a domain's weight is the square root of its number of examples."""
+    """Train the head in place. A domain (kind of text) has the weight of the square root of its number of examples."""
     weights = balanced([example.domain for example in examples])
     signals, gains, mask = padded(examples)
     batches = -(-len(examples) // options.batch)

@@ -26,7 +26,8 @@ MOST = 150.0  # nats: a gain above counts as that, or single ones would decide w
 
 @dataclass(frozen=True, slots=True)
 class LevelFit:
-    """A fitted level, or None if not kept. ``dev_scores``: dev's scores, (C,) per request, with the level if kept."""
+    """A fitted level, or None if it was not kept. ``dev_scores``: the scores of dev's documents, (C,) per request,
+    changed by the level if it was kept."""
 
     level: Level | None
     dev_scores: list[Floats]
@@ -36,8 +37,8 @@ class LevelFit:
 def fit_level(
     head: SignalHead, anchor: Anchor, examples: Sequence[Example], dev: Sequence[Example], seed: int
 ) -> LevelFit:
-    """Fit a level on ``examples``, which need signals. It is kept if it raises Pearson's r of score and gain on
-    ``dev``, averaged over domains, in at least the share SURE of bootstrap resamples."""
+    """Fit a level, which estimates the gain of the best-scored document, on ``examples`` with signals. Keep it if it
+    raises Pearson's r of score and gain on ``dev``, averaged over domains, in the share SURE of bootstrap resamples."""
     level = forest_of(head, anchor, examples, seed)
     before = [head.logits(example.signals) for example in dev]
     after = [level.moved(head, example.signals, own) for example, own in zip(dev, before, strict=True)]
@@ -48,7 +49,7 @@ def fit_level(
 
 
 def forest_of(head: SignalHead, anchor: Anchor, examples: Sequence[Example], seed: int) -> Level:
-    """Fit a level, a random forest, to the gains of the documents that the head scores best in the examples."""
+    """Fit a level, a random forest, to the gains of the documents that the head scores best."""
     from sklearn.ensemble import RandomForestRegressor
 
     scores = [head.logits(example.signals) for example in examples]
@@ -61,7 +62,7 @@ def forest_of(head: SignalHead, anchor: Anchor, examples: Sequence[Example], see
 
 
 def level_of(forest: Any, anchor: Anchor) -> Level:
-    """Convert scikit-learn's forest, fitted to gains (nats), to a level whose leaves are scores."""
+    """Convert scikit-learn's forest, which predicts gains (nats), to a level, which predicts scores."""
     trees = [estimator.tree_ for estimator in forest.estimators_]
     roots = np.cumsum([0, *(tree.node_count for tree in trees)])[:-1].astype(np.int32)
     return Level(

@@ -26,8 +26,8 @@ THINNED = 0.08  # share of examples without times, and of examples without the d
 
 @dataclass(frozen=True, slots=True)
 class FitMaterial:
-    """The examples to fit on, with signals: ``train`` and ``dev`` have true gains, ``warm`` and ``warm_dev`` gains by
-    proxy. ``chosen``: what Algorithm 1 selects from ``train``; ``scales``: estimate gains by proxy."""
+    """The examples to fit on, with signals. ``train``, ``dev``: with true gains; ``warm``, ``warm_dev``: with gains by
+    proxy (estimated); ``chosen``: what Algorithm 1 selects from ``train``; ``scales``: estimate gains by proxy."""
 
     train: list[Example]
     dev: list[Example]
@@ -38,7 +38,7 @@ class FitMaterial:
 
 
 def proxies_of(run: Run, division: DataSplit) -> tuple[list[Example], list[Example]]:
-    """Make unlabelled examples (gains of 0) of past texts: those to learn from, and those to choose by."""
+    """Make examples of past texts that have no gains yet (all 0): those to learn from, and those to choose by."""
     options, way = run.options, division.way
 
     def of(split: str, part: int) -> list[Example]:
@@ -60,9 +60,10 @@ def proxies_of(run: Run, division: DataSplit) -> tuple[list[Example], list[Examp
 
 
 def material_of(run: Run, division: DataSplit, words: WordWeights) -> FitMaterial:
-    """Compute signals for the scored examples, add examples labelled by proxy, and select the groups to train on.
+    """Compute signals for the scored examples, add examples with estimated gains ("by proxy"), and select the training
+    groups.
 
-    Proxy examples whose texts cannot be embedded in time are left out.
+    Added examples whose texts cannot be embedded in time are left out.
     """
     learned, asked = proxies_of(run, division)
     texts = texts_of([*division.train, *division.dev])
@@ -106,7 +107,7 @@ def with_signals(
 
 
 def thinned(examples: Sequence[Example], seed: int) -> list[Example]:
-    """Remove times, or documents' own requests, from some examples, so that the head learns histories without them."""
+    """Remove times, or documents' own requests, from some examples, so that the head learns to do without them."""
     draw = random.Random(f"{seed}:thinned")
     thinned_examples = []
     for example in examples:

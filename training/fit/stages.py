@@ -34,8 +34,8 @@ EVERYTHING = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class FirstStage:
-    """The fitted head with its anchor. ``dev_scores``: scores of dev's documents, (C,) per request; ``tried``: the
-    figures of every anchor that was tried."""
+    """The fitted head with its anchor (the scale of its scores). ``dev_scores``: scores of dev's documents, (C,) per
+    request; ``tried``: the figures of every anchor that was tried."""
 
     head: SignalHead
     anchor: Anchor

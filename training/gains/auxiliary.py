@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class UnitScorer(Protocol):
-    """Scores units of work with the auxiliary model."""
+    """Scores units of work: some candidate documents of a user with that user's requests."""
 
     def score(self, unit: ScoringUnit) -> pa.Table: ...
 

@@ -24,7 +24,8 @@ def scores_file(folder: Path, corpus: str, split: str | None) -> Path:
 
 
 def examples_of(corpus: Corpus, split: str | None, folder: Path, normalize: str) -> list[Example]:
-    """Read the examples of a split from its scores in ``folder``. User ids get the corpus's name as a prefix.
+    """Read the scored requests of a history file's split from ``folder``, as examples. User ids get the corpus's name
+    as a prefix.
 
     Raises InputError if there are no scores, or the history file has changed since.
     """
@@ -81,7 +82,7 @@ def take_scores(corpora: Sequence[Corpus], files: Sequence[Path], folder: Path) 
 
 
 def check_scored(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> None:
-    """Check that ``folder`` holds scores of every corpus and split. Raises InputError if one is missing."""
+    """Check that ``folder`` holds scores of every history file and split. Raises InputError if not."""
     for corpus, split in product(corpora, splits):
         if not scores_file(folder, corpus.name, split).exists():
             raise InputError(
@@ -105,8 +106,8 @@ def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How a corpus was scored: with which auxiliary model, template and way of splitting. ``extents``: the options of
-    scoring (``GainOptions``) of each split."""
+    """How a history file was scored: with which auxiliary model, template and way of splitting. ``extents``: the
+    options of scoring (``GainOptions``) of each split."""
 
     aux: str
     template: str
@@ -154,7 +155,7 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
 
 
 def extents_of(origins: Mapping[str, Origin]) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Return the scoring options of each scored split by corpus and split, for an artifact's manifest."""
+    """Return the options of scoring by corpus and split, for an artifact's manifest."""
     return {name: origin.extents for name, origin in origins.items()}
 
 
@@ -168,7 +169,7 @@ def _scored_otherwise(folder: Path, names: Sequence[str], what: str) -> InputErr
 
 
 def histories_of(corpora: Sequence[Corpus], split: str, way: str, seed: int) -> dict[str, Sequence[Document]]:
-    """Return a split's documents of all corpora by user id, which has the corpus's name as a prefix."""
+    """Return a split's documents by user, of all history files; user ids get the corpus's name as a prefix."""
     return {
         f"{corpus.name}:{user}": documents
         for corpus in corpora

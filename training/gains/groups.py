@@ -135,7 +135,7 @@ def write_groups(made: GroupFile, out: Path) -> None:
 
 
 def read_groups(path: Path) -> GroupFile:
-    """Read a file of groups. Raises InputError if it is damaged or no such file, or a gain is not a number."""
+    """Read a file of training groups. Raises InputError if it is damaged or another file, or a gain is not a number."""
     table = read_table(path)
     description = json.loads((table.schema.metadata or {}).get(METADATA, b"{}"))
     if description.get("kind") != KIND or table.schema.remove_metadata() != SCHEMA:
@@ -156,7 +156,8 @@ def read_groups(path: Path) -> GroupFile:
 
 
 def selection_among(made: GroupFile, examples: Sequence[Example], path: Path) -> Selection:
-    """Find a file's groups among ``examples``, which have texts; return the groups with texts, and their examples.
+    """Find the training groups of a file among ``examples``, which have texts; return groups with texts, and their
+    examples.
 
     Raises InputError if the examples lack a group's request or documents, or have other gains.
     """

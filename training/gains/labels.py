@@ -34,7 +34,7 @@ from training.run import Run, TrainingOptions, gains_file
 
 
 class SplitScoring:
-    """Scores one split of all histories at a time. The auxiliary model is loaded when it is first needed."""
+    """Scores one split at a time, of all histories. The auxiliary model is loaded when it is first needed."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -85,8 +85,8 @@ class SplitScoring:
         return len(requests)
 
     def examples(self, split: str, since: float, until: float, *, least: int = 0) -> list[Example]:
-        """Score a split of all corpora and return its examples. ``since`` and ``until`` are shares of the budget, whose
-        time is divided equally among corpora; ``least``: units of each corpus to score in any case."""
+        """Score a split of all history files and return its examples. ``since`` and ``until`` are shares of the budget,
+        whose time is divided equally among files; ``least``: how many units of each file to score in any case."""
         corpora, extent = self._run.corpora, self._extent(split)
         examples: list[Example] = []
         for number, corpus in enumerate(corpora, start=1):

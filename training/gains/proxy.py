@@ -35,8 +35,8 @@ LONGEST_HISTORY = 400  # the latest texts: a pass over thousands of one user wou
 
 
 def unlabelled_examples(corpus: Corpus, split: str, way: str, targets: int, options: TrainingOptions) -> list[Example]:
-    """Make examples from ``targets`` random past texts of each user in a split, with earlier texts as candidates and
-    gains of 0.
+    """Make examples with gains of 0 from ``targets`` random past texts of each user in a split; earlier texts are
+    candidates.
 
     User ids get the corpus's name as a prefix. Users without times, or with too few earlier texts, are skipped.
     """
@@ -66,9 +66,9 @@ def unlabelled_examples(corpus: Corpus, split: str, way: str, targets: int, opti
 
 
 def likenesses(example: Example, encoder: Encoder, weights: WordWeights) -> NDArray[np.float64]:
-    """Measure each candidate's likeness to the target, (C, 7): the numbers of shared bigrams and trigrams, the weight
-    of shared words, the weight and number of shared words that the request lacks, the cosine of both texts, and the
-    candidate's number of different words."""
+    """Measure how each candidate resembles what the user really wrote, (C, 7): the numbers of shared bigrams and
+    trigrams, the weight of shared words, the weight and number of shared words that the request lacks, the cosine of
+    both texts, and the candidate's number of different words."""
     asked = frozenset(words(example.request.text))
     wanted = words(example.target)[:TARGET_WORDS]
     pairs, triples = _ngrams(wanted)
@@ -97,14 +97,14 @@ def _ngrams(text: Sequence[str]) -> tuple[set[tuple[str, ...]], set[tuple[str, .
 
 @dataclass(frozen=True, slots=True)
 class ProxyScale:
-    """A linear model of the gain (nats), given the likenesses: weights, a constant, and Pearson's r with true gains."""
+    """A linear model that estimates gains (nats) from likenesses: weights, a constant, and Pearson's r."""
 
     weights: tuple[float, ...]
     pearson_r: float
 
     @classmethod
     def fit(cls, inputs: NDArray[np.float64], gains: Floats) -> ProxyScale:
-        """Fit by least squares on likenesses, (N, 7), of documents with true gains, (N,)."""
+        """Fit the model by least squares on the likenesses, (N, 7), and true gains, (N,), of documents."""
         weights, *_ = np.linalg.lstsq(_with_constant(inputs), gains, rcond=None)
         return cls(tuple(map(float, weights)), pearson(_with_constant(inputs) @ weights, gains))
 
@@ -115,7 +115,7 @@ class ProxyScale:
 
 @dataclass(frozen=True, slots=True)
 class ProxyScales:
-    """A linear model of the gain for each domain; ``others`` is for a domain with too few true gains."""
+    """Models that estimate gains: one per domain (kind of text), ``others`` where true gains are too few."""
 
     own: Mapping[str, ProxyScale]
     others: ProxyScale
@@ -124,7 +124,7 @@ class ProxyScales:
 
     @classmethod
     def fit(cls, examples: Sequence[Example], encoder: Encoder, weights: WordWeights) -> ProxyScales:
-        """Fit the scales on examples with true gains."""
+        """Fit the models on examples with true gains."""
         inputs = [likenesses(example, encoder, weights) for example in examples]
 
         def scale(places: Sequence[int]) -> ProxyScale:
@@ -143,7 +143,7 @@ class ProxyScales:
         return self.own.get(domain, self.others)
 
     def label(self, example: Example) -> Example:
-        """Return the example with its gains estimated by proxy."""
+        """Return the example with estimated gains."""
         return replace(example, gains=self.of(example.domain).gains(likenesses(example, self.encoder, self.words)))
 
 

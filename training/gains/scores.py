@@ -110,7 +110,8 @@ def read_table(path: Path) -> pa.Table:
 
 
 def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
-    """Make examples from a file's rows, without texts: documents have only ids. ``mean`` gives nats per token."""
+    """Make examples from the rows of a scores file, without texts: documents have only ids. Gains are in nats, or in
+    nats per token if ``normalize`` is ``mean``."""
     check_normalize(normalize)
     gains_of: dict[tuple[str, str], dict[str, float]] = {}
     tokens: dict[tuple[str, str], int] = {}
@@ -142,7 +143,7 @@ def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
 def scored_examples(
     histories: Mapping[str, Sequence[Document]], scores: pa.Table, normalize: str = SUM
 ) -> list[Example]:
-    """Make examples from a file's rows and the histories' texts. Raises InputError if a document is missing."""
+    """Make examples from a scores file's rows, with the histories' texts. Raises InputError if one is missing."""
     requests = scored_requests(scores, normalize)
     by_id = {
         user: {document.id: document for document in times_of_all_or_none(histories.get(user, ()))}

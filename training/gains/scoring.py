@@ -60,8 +60,8 @@ def prepared(
     targets: Set[str],
     history: str,
 ) -> tuple[Scorer | RayScorer, dict[str, object]]:
-    """Make a scorer, and the description of its scores. ``targets``: the texts of all targets; ``history``: the
-    fingerprint of the history file."""
+    """Make a scorer, and the description of its scores. ``targets``: the texts that the users really wrote;
+    ``history``: the fingerprint of the history file."""
     examples = few_shot_examples(histories, options, targets)
     description = describe(model, template, options, history)
     if examples != few_shot_examples(histories, options, frozenset()):
@@ -72,7 +72,7 @@ def prepared(
 
 
 class Scorer:
-    """Scores units of work with one auxiliary model and one template."""
+    """Computes gains with an auxiliary model and a prompt template, a unit of work at a time."""
 
     def __init__(
         self, model: AuxiliaryModel, template: AuxiliaryTemplate, examples: Sequence[str], options: GainOptions
@@ -84,7 +84,7 @@ class Scorer:
         self._without: dict[str, tuple[str, Likelihood]] = {}  # by user: computed once per request, not once per unit
 
     def score(self, unit: ScoringUnit) -> pa.Table:
-        """Score a unit, one row per request and document. Raises InputError for a likelihood that is no number."""
+        """Score a unit (some documents of a user), a row per request and document. Raises InputError."""
         targets = {target.id: self.target_tokens(target) for target, _ in unit.pairs}
         requests = {target.id: self.request_text(target) for target, _ in unit.pairs}
         without = self.without(unit.user_id, targets, requests)
@@ -125,7 +125,7 @@ class Scorer:
         return tuple(tuple(self.model.encode(self._template.prompt_with(shown, request))) for request in requests)
 
     def without(self, user_id: str, targets: dict[str, Tokens], requests: dict[str, str]) -> dict[str, Likelihood]:
-        """Return by id the likelihood of each of a user's targets without a document, log p(t given q)."""
+        """Return by id how likely each text of a user is with no document in the prompt, log p(t given q)."""
         known = {id: likelihood for id, (user, likelihood) in self._without.items() if user == user_id}
         missing = [id for id in targets if id not in known]
         prompts = (self._template.prompt_without(requests[id], self._examples) for id in missing)

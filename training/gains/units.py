@@ -19,9 +19,9 @@ TARGETS_PER_PIECE = 8
 
 @dataclass(frozen=True, slots=True)
 class GainOptions:
-    """Options of scoring: targets of a user, candidates of a request (None: all), and limits in tokens
-    (``request_tokens`` 0: none). ``examples``: random texts in prompts without a document; ``way``: how splits are
-    made."""
+    """Options of scoring: targets (texts to be written again) of a user, candidates of a request (None: all), and
+    limits in tokens (``request_tokens`` 0: none). ``examples``: how many random texts a prompt without a document
+    shows; ``way``: whether splits are by users or by time."""
 
     template: str
     split: str | None = None
@@ -53,7 +53,7 @@ class ScoringUnit:
 
 
 def plan_units(histories: dict[str, list[Document]], options: GainOptions) -> list[ScoringUnit]:
-    """Divide the scoring into units, in an order that depends only on the histories and the options.
+    """Divide the scoring into units (some documents of a user), in an order that depends only on histories and options.
 
     Raises InputError when no user has both a target and a candidate.
     """
@@ -137,7 +137,7 @@ def _units(name: str, part: Partition, options: GainOptions) -> Iterator[Scoring
 
 
 def target_texts(units: Iterable[ScoringUnit]) -> set[str]:
-    """Return the texts of all targets in the units."""
+    """Return the texts in the units that users really wrote for requests."""
     return {target.text for unit in units for target, _ in unit.pairs}
 
 

@@ -46,7 +46,7 @@ class PreferencePair:
 
 @dataclass(frozen=True, slots=True)
 class RewardMaterial:
-    """What a reward model learns from. ``originals``: by text, the number of the paragraph it is a version of."""
+    """What a reward model learns from. ``originals``: of which paragraph, by number, each text is a version."""
 
     texts: tuple[str, ...]
     originals: tuple[int, ...]
@@ -102,8 +102,8 @@ class RewardMaterial:
 def read_material(
     data: Sequence[Path], tested: Sequence[Path], duplicates: str, lengths: str = WHOLE
 ) -> RewardMaterial:
-    """Read scores and pairs. Left out are paragraphs in the files ``tested``, scores off the scale, pairs that
-    contradict each other, and edit traces.
+    """Read the scores and pairs to train on. Left out are paragraphs in the files ``tested``, scores off the scale,
+    pairs that contradict each other, and edit traces.
 
     Two versions of a paragraph with different scores are a pair, too. Raises InputError that names file, record and
     field.

@@ -47,7 +47,7 @@ class OtherKind:
 
     @property
     def failed(self) -> list[str]:
-        """Return the comparisons with trivial rules that keep the model from shipping, in words."""
+        """Return sentences on the comparisons in which a trivial rule beats the model, so that it may not ship."""
         parts = {"pairs": self.all_pairs, "pairs of about equal length": self.equal_length}
         return [
             f"{self.file}: decides {part.accuracy['value']:.3f} of {part.pairs:,} {name}, where '{part.best}' decides "
