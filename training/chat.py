@@ -130,8 +130,8 @@ def _in_four_bits(name: str) -> Any:
 
 
 def encoded(conversations: Sequence[Turns], tokenizer: Any, max_tokens: int) -> tuple[list[dict[str, list[int]]], int]:
-    """Tokenize conversations. Returns tokens and labels of conversations that fit ``max_tokens``, and the number that
-    do not."""
+    """Tokenize conversations. Returns tokens and labels of conversations that fit ``max_tokens``, and how many do
+    not."""
     rows = []
     for turns in conversations:
         asked = tokenizer.apply_chat_template(turns[:-1], add_generation_prompt=True, return_dict=False)

@@ -137,7 +137,7 @@ class RequestReplies:
         self._questions: dict[str, Question] = {}  # by text: to cut a prompt to what fits takes time
 
     def find(self, text: str) -> RequestOutcome | None:
-        """Return the outcome of the reply kept for a text; None if no reply is kept."""
+        """Return the request that the kept reply for a text gives, or why it gives none; None if no reply is kept."""
         reply = self._kept.get(self._key(text))
         return None if reply is None else read_reply(reply, text)
 

@@ -35,7 +35,8 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class Presets:
-    """Choices and presets, the default preset first. Raises ValueError if a preset lacks a choice or value."""
+    """A set of choices, and presets that fix them, the default first. Raises ValueError if a preset lacks a choice or
+    value."""
 
     choices: tuple[PaperChoice, ...]
     presets: tuple[Preset, ...]

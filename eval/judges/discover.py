@@ -218,7 +218,8 @@ def merge_question(members: Sequence[str]) -> Question:
 
 
 def merged(groups: Iterable[tuple[str, ...]], replies: Iterator[Reply | Failed]) -> list[Cluster]:
-    """Make a cluster of each group, its rule written by the model if it has several; join clusters with equal rules."""
+    """Make a cluster of each group of similar rules. If the group has several rules, the model's next reply has the
+    rule that stands for them. Clusters with equal rules are joined."""
     clusters: dict[str, Cluster] = {}
     for members in groups:
         rewritten = read_merged(next(replies)) if len(members) > 1 else None

@@ -1,4 +1,4 @@
-"""The items of a judge: reading, sampling, clustering, and marking them off in a prompt."""
+"""The items that a judge judges: reading, sampling and clustering them, and marks around their texts in a prompt."""
 
 from __future__ import annotations
 

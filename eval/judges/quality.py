@@ -250,8 +250,8 @@ def read(reply: str, trial: Trial[QualityItem], options: JudgeQualityOptions) ->
 
 
 def margins(judgements: Sequence[Judgement[QualityItem]], options: JudgeQualityOptions) -> Floats:
-    """Return each pair's margin, (N,): the share of answers for the first text minus that for the second, or the
-    difference of their mean points; NaN if there is no answer."""
+    """Return by how much the judge prefers each pair's first text, (N,): the difference in shares of answers, or in
+    mean points; NaN if there is no answer."""
     given: dict[int, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
     for judgement in judgements:
         first, second = given[judgement.trial.place]

@@ -223,7 +223,7 @@ def _chosen(
 
 
 def extremes(responses: Sequence[Response]) -> Sequence[Response]:
-    """Return the texts with the highest and the lowest score; of equal scores the first text, and the last."""
+    """Return the text with the highest score and the text with the lowest score."""
     if len(responses) < 2:
         return responses
     ordered = sorted(responses, key=lambda response: -response.score)

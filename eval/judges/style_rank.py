@@ -341,8 +341,8 @@ def scores(every: Sequence[Judgement[RankItem]]) -> dict[str, Any]:
 
 
 def lines(judgements: Judgements[RankItem], options: RankOptions) -> Iterator[dict[str, Any]]:
-    """Yield a record for each trial, as ``pearl eval style`` reads it, with a digest of the request as the cluster to
-    resample. Records of helpfulness schemes name no style."""
+    """Yield a record for each trial, as ``pearl eval style`` reads it. A digest of the request tells which pairs are
+    resampled together. Records of helpfulness schemes name no style."""
     pairs = options.way.pairs
     for judgement, text in judgements.first.with_texts():
         trial, verdict = judgement.trial, judgement.verdict

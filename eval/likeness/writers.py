@@ -49,7 +49,8 @@ class Claimant:
 
 
 def part_of(user: str) -> str:
-    """Return the part that a user belongs to: two fifths are impostors, a fifth is to tune on, two fifths to test."""
+    """Return the part that a user is in: two fifths are impostors (only compared with), a fifth to tune on, two fifths
+    to test."""
     bucket = int(sha256(user.encode()).hexdigest()[:8], 16) % 100
     return IMPOSTORS if bucket < 40 else DEV if bucket < 60 else TEST
 

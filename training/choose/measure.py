@@ -69,7 +69,7 @@ def better_in(
 
 
 def qualities(bootstrap: Bootstrap, scores: Sequence[Floats], gains: Sequence[Floats]) -> NDArray[np.float64]:
-    """Return ``Fit.quality`` of the scores in each bootstrap resample: (R,)."""
+    """Return the quality of a fit with these scores (``Fit.quality``) in each bootstrap resample: (R,)."""
     top, chosen = best_of(scores, gains)
     share = bootstrap.ratio(chosen, [own.max() for own in gains]).resampled
     r = bootstrap.pearson(top, chosen).resampled

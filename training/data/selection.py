@@ -86,6 +86,6 @@ def select_groups(
 
 
 def check_normalize(name: str) -> None:
-    """Check a name for ``normalize``. Raises InputError if it is neither ``sum`` nor ``mean``."""
+    """Check the value of the choice ``normalize``. Raises InputError if it is neither ``sum`` nor ``mean``."""
     if name not in (SUM, MEAN):
         raise InputError(f"--choose normalize={name}: there are {SUM} and {MEAN}.", param="normalize")

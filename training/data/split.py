@@ -44,8 +44,7 @@ def part_of(split: str | None, way: str) -> HistorySlice:
 def written_in(
     histories: Mapping[str, Sequence[Document]], split: str | None, way: str, seed: int
 ) -> dict[str, Sequence[Document]]:
-    """Return a split's documents by user: all texts of its users; if split by time, all users' texts until the split's
-    end."""
+    """Return the documents of a split by user: all texts of its users, or, by time, all users' texts until its end."""
     if way == BY_USERS or split is None:
         return users_of(histories, split)
     written: dict[str, Sequence[Document]] = {}

@@ -92,7 +92,7 @@ class HeadModule(nn.Module):
         self.dropout = nn.Dropout(options.dropout)
 
     def forward(self, signals: Tensor) -> Tensor:
-        """Return every member's logits from the signals: (B, G, S) -> (M, B, G)."""
+        """Return each member network's logits from the signals: (B, G, S) -> (M, B, G)."""
         inputs = ((signals - self.mean) / self.scale).clamp(-CLIP, CLIP)
         hidden = nn.functional.silu(torch.einsum("bgs,msh->mbgh", inputs, self.inner) + self.inner_bias[:, None, None])
         hidden = torch.einsum("mbgh,mhk->mbgk", self.dropout(hidden), self.middle)
@@ -118,7 +118,8 @@ def fit_head(
     loss: Loss,
     options: HeadOptions,
 ) -> None:
-    """Train the head in place. A domain (kind of text) has the weight of the square root of its number of examples."""
+    """Train the head in place. Each domain (kind of text) weighs as much as the square root of its number of
+    examples."""
     weights = balanced([example.domain for example in examples])
     signals, gains, mask = padded(examples)
     batches = -(-len(examples) // options.batch)

@@ -49,7 +49,8 @@ def fit_level(
 
 
 def forest_of(head: SignalHead, anchor: Anchor, examples: Sequence[Example], seed: int) -> Level:
-    """Fit a level, a random forest, to the gains of the documents that the head scores best."""
+    """Fit a random forest that estimates the gain of the document that the head scores best, and return it as a
+    level."""
     from sklearn.ensemble import RandomForestRegressor
 
     scores = [head.logits(example.signals) for example in examples]

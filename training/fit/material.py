@@ -38,7 +38,8 @@ class FitMaterial:
 
 
 def proxies_of(run: Run, division: DataSplit) -> tuple[list[Example], list[Example]]:
-    """Make examples of past texts that have no gains yet (all 0): those to learn from, and those to choose by."""
+    """Make examples of past texts whose gains are to be estimated, and are 0 until then: some to learn from, some to
+    choose by."""
     options, way = run.options, division.way
 
     def of(split: str, part: int) -> list[Example]:
@@ -60,8 +61,7 @@ def proxies_of(run: Run, division: DataSplit) -> tuple[list[Example], list[Examp
 
 
 def material_of(run: Run, division: DataSplit, words: WordWeights) -> FitMaterial:
-    """Compute signals for the scored examples, add examples with estimated gains ("by proxy"), and select the training
-    groups.
+    """Compute signals for the scored examples, add examples with estimated gains, and select the training groups.
 
     Added examples whose texts cannot be embedded in time are left out.
     """
@@ -97,7 +97,7 @@ def with_signals(
     words: WordWeights,
     advance: Callable[[int, bool], None] = lambda items, now: None,
 ) -> list[Example]:
-    """Return the examples with the signals of their candidates computed."""
+    """Compute each candidate's signals (the features that the head reads), and return the examples with them."""
     described = []
     for example in examples:
         signals = SignalIndex(example.documents, encoder, words).signals(example.request)

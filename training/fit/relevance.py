@@ -27,8 +27,9 @@ LONGEST_NAME = 60  # characters of a folder's name, four bytes each at most, of 
 def fit_relevance(
     run: Run, histories: Mapping[str, Sequence[Document]], options: CrossEncoderOptions, seconds: float | None
 ) -> CrossEncoderFit:
-    """Fit the baseline RelevanceCE, from which the calibrated cross-encoder starts. It reads the documents' texts, not
-    their requests. It is kept in the working folder for the next run."""
+    """Fit a cross-encoder to tell the text that answered a request from other texts. It is the baseline RelevanceCE,
+    and the calibrated cross-encoder starts from it. It reads documents without their own requests, and is kept in the
+    working folder for the next run."""
     base = run.options.base
     groups = relevance_groups(histories, options.seed)
     options = replace(options, reading=replace(options.reading, own_requests=False))

@@ -46,8 +46,9 @@ class FirstStage:
 
 @dataclass(frozen=True, slots=True)
 class SecondStage:
-    """The fitted cross-encoder. ``dev_scores``: dev's scores by both stages, (C,) per request; ``cascade``: how the
-    stages are combined; ``relevance``, ``report``: reports on the warm start and on the training."""
+    """The fitted cross-encoder. ``dev_scores``: scores of dev's documents by both stages, (C,) per request;
+    ``cascade``: how the two stages' scores are combined; ``relevance``, ``report``: reports on the warm start and on
+    the training."""
 
     model: Any
     dev_scores: list[Floats]

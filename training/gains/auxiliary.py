@@ -1,4 +1,4 @@
-"""The auxiliary model, in this process or in the workers of a Ray cluster."""
+"""Access to the auxiliary model, which measures gains: in this process, or in the workers of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ class RayAuxiliary:
 
 
 def auxiliary_model(name: str, device: str, dtype: str, ray: str | None) -> AuxiliaryModel | RayAuxiliary:
-    """Load the auxiliary model here, or in the workers of the Ray cluster ``ray``. Raises InputError if that fails."""
+    """Load the auxiliary model in this process, or in the workers of a Ray cluster if ``ray`` names one. Raises
+    InputError if the model cannot be loaded."""
     if ray is None:
         return load_auxiliary(name, device=device, dtype=dtype)
     return RayAuxiliary(Cluster.read(ray, device), name, device, dtype)

@@ -122,7 +122,7 @@ def _by_history(paths: Sequence[Path], of_files: Sequence[list[Example]]) -> lis
 
 
 def write_groups(made: GroupFile, out: Path) -> None:
-    """Write the groups atomically to a file, with the description as metadata."""
+    """Write the training groups atomically to a Parquet file, with their description as metadata."""
     columns = {
         "user_id": [group.user_id for group in made.groups],
         "request_id": [group.request_id for group in made.groups],

@@ -142,8 +142,8 @@ def check_work(run: Run) -> None:
 
 
 def scored_before(run: Run) -> KeptScores:
-    """Read the scores in ``work``, after copying the files ``scores`` there. Raises InputError if scores to train on or
-    to choose by are missing."""
+    """Read the scores in the working folder, into which the options' ``scores`` files are copied first. Raises
+    InputError if scores to train on or to choose by are missing."""
     options, corpora, work = run.options, run.corpora, run.options.work
     splits = (TRAIN, DEV, *(take_scores(corpora, options.scores, work) & {TEST}))
     check_scored(corpora, splits, work)

@@ -57,8 +57,8 @@ def merge_scores(units: Sequence[ScoringUnit], folder: Path, out: Path, descript
 
 
 def read_scores(path: Path) -> tuple[pa.Table, dict[str, object]]:
-    """Read the rows and the description of a file of scores. Raises InputError if the file is damaged or no such file,
-    or a row lacks a number or an id."""
+    """Read the rows and the description of a file of scores. Raises InputError if the file is damaged or of another
+    kind, or a row lacks a number or an id."""
     table = read_table(path)
     metadata = (table.schema.metadata or {}).get(METADATA)
     if metadata is None or table.schema.remove_metadata() != SCHEMA:
@@ -81,7 +81,8 @@ def _check_rows(table: pa.Table, path: Path) -> None:
 
 
 def other_model(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Return what differs between the auxiliary models of two descriptions; empty if their gains can be compared."""
+    """Compare the auxiliary models of two scores files, by the files' descriptions. Return what differs, or "" if gains
+    by the two can be compared."""
     first, second = (dict(description.get("fingerprint") or {}) for description in (before, now))
     precisions = {fingerprint.pop("dtype", None) for fingerprint in (first, second)}
     renamed = before.get("model") != now.get("model")

@@ -40,7 +40,8 @@ class GainOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScoringUnit:
-    """Some candidate documents of a user, and for each of the user's requests the candidates to score."""
+    """A unit of work in scoring: some documents of a user, and which of them to score for each of the user's
+    requests."""
 
     name: str
     user_id: str

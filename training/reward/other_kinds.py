@@ -22,7 +22,7 @@ from retriever.reward.records import QualityPair
 
 @dataclass(frozen=True, slots=True)
 class PartFigures:
-    """Accuracy on some pairs: of the model, and of each trivial rule."""
+    """Accuracy on some pairs of texts: of the model, and of each trivial rule (shorter, longer, first)."""
 
     pairs: int
     accuracy: Mapping[str, float]  # with its interval
@@ -39,7 +39,8 @@ class PartFigures:
 
 @dataclass(frozen=True, slots=True)
 class OtherKind:
-    """The model's accuracy on a file of pairs of another kind; ``equal_length``: on pairs of like length, if any."""
+    """The model's accuracy on a file of pairs that are unlike its training data; ``equal_length``: on pairs of about
+    equal length, None if there are none."""
 
     file: str
     all_pairs: PartFigures

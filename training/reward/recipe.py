@@ -136,8 +136,8 @@ def scaled(head: ScoreHead, reader: ParagraphReader, material: RewardMaterial) -
 
 
 def dev_figures(model: RewardModel, dev: RewardMaterial, seed: int) -> dict[str, Any]:
-    """Measure the finished model on the dev split: accuracy on pairs, which are asked about in both orders, also of
-    picking the shorter text; and the correlation of scores."""
+    """Measure the finished model on the dev split: its accuracy on pairs (asked in both orders), the accuracy of always
+    picking the shorter text, and the correlation of predicted and given scores."""
     figures: dict[str, Any] = {}
     if dev.pairs:
         better = [dev.texts[pair.better] for pair in dev.pairs]
