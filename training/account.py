@@ -1,4 +1,4 @@
-"""The manifest of a trained retriever: its configuration, what was chosen on dev, and how it came about."""
+"""The manifest of a trained retriever: its configuration, the values chosen on the dev split, and its training data."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ LIBRARIES = ("torch", "transformers", "sentence-transformers", "numpy")
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """The fitted stages. ``second`` is None if the budget ended before it, or it was not wanted; ``level`` is None if a
-    cross-encoder says how much a document helps, and in ablations of the loss that calibrates scores."""
+    """The fitted stages of a retriever. ``second``: the cross-encoder, None if none was trained; ``level``: estimates
+    how much the best document helps, None if none was fitted."""
 
     first: FirstStage
     second: SecondStage | None
@@ -52,7 +52,7 @@ class Stages:
 def described(
     run: Run, division: DataSplit, origins: Mapping[str, Origin], material: FitMaterial, stages: Stages
 ) -> Artifact:
-    """Return the artifact's manifest; ``origins`` are those of the scores, by the corpora's names."""
+    """Make the manifest of a trained retriever. ``origins``: how each history file was scored, by its corpus name."""
     options = run.options
     first, second, cascade, scores = stages.first, stages.second, stages.cascade, stages.dev_scores
     gains = [example.gains for example in material.dev]
@@ -109,8 +109,9 @@ def described(
 
 
 def question_floors(run: Run, words: WordWeights) -> dict[str, float]:
-    """Return for each history the relatedness below which the user is asked: of the latest requests of dev users at
-    most the share ASKED is below. A history with too few dev users, or texts not embedded in time, has no floor."""
+    """Return for each history file a threshold: if a request is less related to the user's texts, the user is asked a
+    question. At most the share ASKED of dev users' latest requests lies below it. Histories with too few dev users, or
+    with texts not embedded in time, are left out."""
     floors = {}
     for path, corpus in zip(run.options.histories, run.corpora, strict=True):
         parts = [partition(user, own, targets=1, least=BEFORE) for user, own in users_of(corpus.histories, DEV).items()]
@@ -133,7 +134,7 @@ def question_floors(run: Run, words: WordWeights) -> dict[str, float]:
 
 
 def _of_domain(name: str, origin: Origin | None, material: FitMaterial, scores: Sequence[Floats]) -> dict[str, Any]:
-    """One domain of an artifact: its requests, and the figures on those to choose by."""
+    """Describe one domain of an artifact: its numbers of requests, and its figures on dev."""
     parts = {"train": material.train, "dev": material.dev, "proxy": material.warm}
     own = [place for place, example in enumerate(material.dev) if example.domain == name]
     figures = measure([scores[place] for place in own], [material.dev[place].gains for place in own]) if own else None

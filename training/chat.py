@@ -57,7 +57,7 @@ class ChatTraining:
 
 
 def read_conversations(path: Path) -> list[Turns]:
-    """Read conversations from JSON Lines with ``messages``. Raises InputError that names file, line and field."""
+    """Read conversations from JSON Lines, one per line. Raises InputError that names file, line and field."""
 
     def parse(value: dict[str, Any], number: int) -> Turns:
         turns = value.get("messages")
@@ -78,8 +78,8 @@ def read_conversations(path: Path) -> list[Turns]:
 
 
 def load_base(name: str, *, four_bit: bool = False) -> tuple[Any, Any]:
-    """Load a chat model, in float32 or with its linear layers in NF4, and its tokenizer. Raises InputError if the model
-    cannot be loaded or has no chat template."""
+    """Load a chat model and its tokenizer, in float32, or in four bits (NF4) if ``four_bit``. Raises InputError if the
+    model cannot be loaded or has no chat template."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
@@ -109,8 +109,8 @@ def load_base(name: str, *, four_bit: bool = False) -> tuple[Any, Any]:
 
 
 def _in_four_bits(name: str) -> Any:
-    """The model with the published way to hold weights: NormalFloat of four bits, its scales quantised too, products in
-    bfloat16 (Dettmers et al. 2023, QLoRA, section 3)."""
+    """Load the model in four bits as published (Dettmers et al. 2023, QLoRA, section 3): NormalFloat weights, quantised
+    scales, and products in bfloat16."""
     import torch
     from bitsandbytes.nn.modules import Linear4bit
     from transformers import AutoModelForCausalLM, BitsAndBytesConfig
@@ -130,7 +130,8 @@ def _in_four_bits(name: str) -> Any:
 
 
 def encoded(conversations: Sequence[Turns], tokenizer: Any, max_tokens: int) -> tuple[list[dict[str, list[int]]], int]:
-    """Return tokens and labels of conversations that fit, and the number that do not: a cut one teaches to stop."""
+    """Tokenize conversations. Returns tokens and labels of conversations that fit ``max_tokens``, and how many do
+    not."""
     rows = []
     for turns in conversations:
         asked = tokenizer.apply_chat_template(turns[:-1], add_generation_prompt=True, return_dict=False)
@@ -168,10 +169,11 @@ def fit_chat(
     out: Path,
     console: Console,
 ) -> dict[str, Any]:
-    """Fit the adapter, merge it, write the whole model with its tokenizer to ``out``, and return the figures.
+    """Fine-tune ``base`` by a low-rank adapter, write the merged model and its tokenizer to ``out``, and return the
+    figures.
 
-    ``work`` keeps a checkpoint per epoch, from which an interrupted run of the same training goes on. The epoch with
-    the lowest loss on ``dev``, if given, is kept. Raises InputError where no conversation fits ``max_tokens``.
+    ``work`` keeps a checkpoint per epoch, from which an interrupted run continues. If ``dev`` is given, the epoch with
+    the lowest loss on ``dev`` is kept. Raises InputError if no conversation fits ``max_tokens``.
     """
     from peft import LoraConfig, get_peft_model
     from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, set_seed
@@ -234,7 +236,7 @@ def write_account(
     options: ChatTraining,
     figures: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Write ``training.json`` into the model's folder: base, data, options and figures; return them."""
+    """Write base, data, options and figures to ``training.json`` in the model's folder, and return them."""
     account = {
         "base": base,
         "base_content": model_fingerprint(base),
@@ -251,7 +253,7 @@ def write_account(
 
 
 def _merged(adapted: Any, base: str, work: Path) -> Any:
-    """The base in its own precision with the adapter in it: in weights of four bits the adapter would be rounded."""
+    """Merge the adapter into the base at full precision: in weights of four bits the adapter would be rounded."""
     from peft import PeftModel
 
     with system_errors(work):
@@ -262,15 +264,15 @@ def _merged(adapted: Any, base: str, work: Path) -> Any:
 
 @contextmanager
 def _changed_names() -> Iterator[None]:
-    """Let pass that this peft asks the model by a name that transformers has changed."""
+    """Suppress the warning that peft asks the model by a name that transformers has changed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield
 
 
 def _epochs(options: ChatTraining, work: Path) -> int:
-    """The epochs to train for: no more than are done if this training had stopped by --dev when it was interrupted,
-    which the trainer forgets."""
+    """Return the number of epochs to train for: if an interrupted training had stopped early, which the trainer
+    forgets, only the epochs that it had done."""
     from transformers import TrainerState
     from transformers.trainer import TRAINER_STATE_NAME
 
@@ -283,7 +285,7 @@ def _epochs(options: ChatTraining, work: Path) -> int:
 
 
 def _arguments(options: ChatTraining, epochs: int, learned: int, has_dev: bool, work: Path) -> Any:
-    """The trainer's way of going on, checking and keeping; ``learned`` conversations."""
+    """Return the trainer's arguments; ``learned``: number of conversations."""
     from transformers import TrainingArguments
 
     return TrainingArguments(

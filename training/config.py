@@ -1,6 +1,6 @@
-"""The choices of a training, on which the paper and our measurements differ, and options of how it runs.
+"""The choices of a training: values on which the paper and our measurements differ, and how the training runs.
 
-``--config`` names a TOML file, or an artifact, that gives values by name; ``--choose NAME=VALUE`` outranks it, and the
+``--config`` names a TOML file, or an artifact, that gives values by name; ``--choose NAME=VALUE`` overrides it, and the
 preset gives all others. ``pearl train`` shows the choices under ``--help``, and ``artifact.json`` keeps them.
 """
 
@@ -74,18 +74,18 @@ class Choice:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Return its values under the presets in words."""
+        """Return the choice's value under each preset, as text."""
         return tuple(map(self._in_words, self.values))
 
     @property
     def allowed(self) -> str:
-        """Describe the values it may have; empty where any text may be one."""
+        """Describe the values that the choice may have; empty if any text is allowed."""
         schema = self._adapter.json_schema()
         return " and ".join(filter(None, map(_said, schema.get("anyOf", [schema]))))
 
     def parsed(self, value: object, where: str) -> Value:
-        """Return the value that a text of the command line, or a value of a file, stands for. Raises InputError, which
-        names its source by ``where``."""
+        """Convert and validate a value from the command line or a file. Raises InputError that names the source,
+        ``where``."""
         try:
             found: Value = self._adapter.validate_python(value)
         except ValidationError:
@@ -106,7 +106,7 @@ class Choice:
 
 
 def _said(schema: dict[str, Any]) -> str:
-    """Return what a JSON schema of one type allows, in words."""
+    """Describe in words what a JSON schema of one type allows."""
     if words := schema.get("enum", [schema["const"]] if "const" in schema else []):
         return ", ".join(words)
     if schema["type"] in ("boolean", "string"):
@@ -117,13 +117,13 @@ def _said(schema: dict[str, Any]) -> str:
 
 
 def choice(value: Any, *others: Any) -> Any:
-    """Make a dataclass field of a choice: its values under the presets, or one for all, and why they differ."""
+    """Make a dataclass field of a choice from its values (one per preset, or one for all) and a description."""
     *published, why = others
     return field(default=value, metadata={"choice": ((value, *published), why)})
 
 
 def choices_in(record: type[Any]) -> dict[str, Choice]:
-    """Return the choices among the fields of a dataclass by name, in their order."""
+    """Return the choices of a dataclass by name, in the order of its fields."""
     kinds = get_type_hints(record, include_extras=True)
     made = ((each.name, *each.metadata["choice"]) for each in fields(record) if "choice" in each.metadata)
     return {name: Choice(name, values, why, kinds[name]) for name, values, why in made}
@@ -139,10 +139,10 @@ def values_of(record: type[Any], preset: str) -> dict[str, Any]:
 def read_config(
     record: type[Any], file: Path | None, choose: Iterable[str], among: Collection[str] = (), **options: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of all choices of ``record``, and those given explicitly, both by name.
+    """Return the values of all choices of ``record``, and only the values that the user gave, both by name.
 
-    They are given by a file, by ``choose`` as NAME=VALUE (any, or only those in ``among``), and by ``options``, choices
-    with an option of their own that is None if not given. Raises InputError that names the file or option, and choice.
+    The user gives values in ``file``, by ``choose`` as NAME=VALUE (only names in ``among``, if there are any), and by
+    ``options`` of the command line, None if not given. Raises InputError that names the file or option, and the choice.
     """
     choices = choices_in(record)
     given: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Folders that are written whole or not at all, locks on places where one process works at a time, and their checks."""
+"""Folders that are written atomically, locks that keep two runs apart, and checks of paths before the work."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ RETRIEVER = "retriever"  # the kind of an artifact whose manifest names none
 
 @contextmanager
 def replaced(folder: Path) -> Iterator[Path]:
-    """Yield a new folder to write to, which replaces ``folder`` if all goes well; otherwise ``folder`` stays as it was,
-    and so does a link to it."""
+    """Yield a new folder to write to, which replaces ``folder`` in the end; after an error ``folder`` is unchanged."""
     folder = folder.resolve()
     partial, old = (folder.with_name(f".{folder.name}.{ending}") for ending in ("partial", "old"))
     if old.exists() and not folder.exists():
@@ -41,8 +40,7 @@ def replaced(folder: Path) -> Iterator[Path]:
 
 
 def last_checkpoint(folder: Path) -> str | None:
-    """Return the checkpoint of transformers' trainer from which an interrupted training goes on, None without one.
-    Half-written checkpoints are removed; the path of the best one is corrected, since the folder may have moved."""
+    """Return the checkpoint that transformers' trainer can resume from, or None. Deletes half-written checkpoints."""
     from transformers.trainer import TRAINER_STATE_NAME
     from transformers.trainer_utils import get_last_checkpoint
 
@@ -63,9 +61,9 @@ def last_checkpoint(folder: Path) -> str | None:
 
 @contextmanager
 def alone_in(folder: Path, option: str) -> Iterator[None]:
-    """Hold a lock on ``folder``, made if missing, so that no other run computes in it; ``option`` names it in errors.
+    """Lock ``folder``, made if missing, so that no other run works in it; ``option`` names the folder in errors.
 
-    The lock goes with its process, however that ends. Raises InputError where another run holds it.
+    The lock ends with the process. Raises InputError if another run holds the lock.
     """
     with _locked(folder / ".lock", folder, option):
         yield
@@ -73,7 +71,7 @@ def alone_in(folder: Path, option: str) -> Iterator[None]:
 
 @contextmanager
 def alone_with(file: Path, option: str) -> Iterator[None]:
-    """Hold such a lock on a file that a command adds to; the lock file stands next to it."""
+    """Lock a file that a command adds to, so that no other run writes to it. Raises InputError if another run does."""
     with _locked(file.with_name(f".{file.name}.lock"), file, option):
         yield
 
@@ -99,10 +97,7 @@ def _locked(place: Path, named: Path, option: str) -> Iterator[None]:
 
 
 def check_place(option: str, path: Path) -> None:
-    """Check, before the work, that something can be written next to ``path``. Raises InputError if not.
-
-    Its folder need not be there yet.
-    """
+    """Check that something can be written at ``path``, whose folder may be missing. Raises InputError if not."""
     there = next(folder for folder in path.resolve().parents if os.access(folder, os.F_OK))
     if not there.is_dir():
         raise InputError(f"--{option} {path}: {there} is a file; name another place.", param=option)
@@ -111,7 +106,7 @@ def check_place(option: str, path: Path) -> None:
 
 
 def check_file(option: str, path: Path, inputs: Iterable[Path]) -> None:
-    """Check that a file can be written at ``path``. Raises InputError also if it is a folder or one of ``inputs``."""
+    """Check that a file can be written at ``path``. Raises InputError if not, or if it is one of ``inputs``."""
     check_place(option, path)
     if path.is_dir():
         raise InputError(f"--{option} {path}: that is a folder; name a file.", param=option)
@@ -119,8 +114,8 @@ def check_file(option: str, path: Path, inputs: Iterable[Path]) -> None:
 
 
 def check_replaceable(folder: Path, work: Path, kind: str = RETRIEVER) -> None:
-    """Check that ``folder`` can be replaced by an artifact of this kind. Raises InputError also if it holds anything
-    else than an earlier artifact of the kind."""
+    """Check that an artifact of this kind can be written to ``folder``, which may be missing, empty, or hold an earlier
+    artifact of the kind. Raises InputError if not."""
     check_place("out", folder)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder}: that is a file; name a folder.", param="out")
@@ -145,7 +140,7 @@ def work_folder(given: Path | None, out: Path) -> Path:
 
 
 def check_outside(work: Path, folder: Path) -> None:
-    """Check that neither ``work`` nor the current folder is inside ``folder``, which is replaced. Raises InputError."""
+    """Check that neither ``work`` nor the current folder lies in ``folder``, which is replaced. Raises InputError."""
     if Path.cwd().is_relative_to(folder.resolve()):
         raise InputError(f"{folder}: the command runs in this folder, and replaces it; change to another one.")
     if work.resolve().is_relative_to(folder.resolve()):

@@ -1,4 +1,5 @@
-"""The last steps of a training, which measure: margin and theta on dev's drafts, and the figures on held-back users.
+"""The last steps of a training: choosing margin and theta by drafts for dev's requests, and measuring on held-back
+users.
 
 ``pearl eval`` measures; training does not import it but runs it through the command line.
 """
@@ -28,15 +29,15 @@ DRAFTED = 120  # requests of dev that both are chosen on
 
 
 def with_margin(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> None:
-    """Choose the margin on drafts for as many of dev's requests as ``minutes`` allow. Raises PearlError if drafts
-    cannot be written or measured; the artifact is then as it was."""
+    """Choose the margin (how far below the best score a document may be shown) by drafts for as many of dev's requests
+    as ``minutes`` allow. Raises PearlError if drafts cannot be written or measured; the artifact is then unchanged."""
     report = _report(options, "generation", DEV, "--by-count", *_drafting(options, llm, metric, minutes))
     set_margin(options.out, report, metric)
 
 
 def with_threshold(options: TrainingOptions, llm: str, metric: str, minutes: float | None) -> None:
-    """Choose theta on drafts and revisions for as many of dev's requests as ``minutes`` allow. Raises PearlError if
-    they cannot be written or measured; the artifact is then as it was."""
+    """Choose theta (the score below which a draft is revised) by drafts for as many of dev's requests as ``minutes``
+    allow. Raises PearlError if drafts cannot be written or measured; the artifact is then unchanged."""
     picture = ["--metric", metric, "--picture", str(options.work / "revision-dev.svg")]
     report = _report(options, "revision", DEV, *_drafting(options, llm, metric, minutes), *picture)
     set_threshold(options.out, report, metric)
@@ -50,14 +51,14 @@ def _drafting(options: TrainingOptions, llm: str, metric: str, minutes: float | 
 
 
 def draft_template(name: str) -> str:
-    """Return the draft template for the auxiliary model's template ``name``; "free" if there is none for it."""
+    """Return the draft template that goes with the auxiliary model's template ``name``; "free" if there is none."""
     name = DRAFTED_AS.get(name, name)
     return name if name in template_names() else "free"
 
 
 def measured(options: TrainingOptions, budget: Budget, console: Console) -> Artifact:
     """Measure the artifact on held-back users and write the figures into it, if there are such users and time is left.
-    Raises PearlError if that fails, and InputError for an artifact that is not whole."""
+    Raises PearlError if measuring fails, and InputError for an incomplete artifact."""
     artifact = read_whole(options.out)
     if not artifact.training["test_requests"]:
         return artifact

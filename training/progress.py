@@ -17,10 +17,10 @@ Advance = Callable[[int, bool], None]
 
 @contextmanager
 def progress_of(label: str, total: int, console: Console) -> Iterator[Advance]:
-    """Show a bar, or off a terminal a line every SAID_EACH_S; yield a function to call with a number of finished items
-    and whether they were computed now.
+    """Show a bar, or a line every SAID_EACH_S seconds if there is no terminal. Yield a function to call with a number
+    of finished items and whether they were computed in this run.
 
-    Speed and time left count only items computed now: what an earlier run left took no time in this one.
+    Speed and time left count only the items computed in this run.
     """
     columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rest]}"))
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
@@ -44,7 +44,7 @@ def progress_of(label: str, total: int, console: Console) -> Iterator[Advance]:
 
 
 def train_on(trainer: Any, steps: int, folder: Path, label: str, console: Console) -> None:
-    """Train until ``steps`` are done, those before the last checkpoint in ``folder`` included, with a progress bar."""
+    """Run the trainer up to ``steps`` with a progress bar, from the last checkpoint in ``folder`` if there is one."""
     from transformers import TrainerCallback
 
     from retriever.models.files import system_errors

@@ -52,7 +52,7 @@ RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
 
 
 def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
-    """Fit an artifact on the scores in ``work``: once more with other options, or on some of the histories.
+    """Fit a retriever on the scores that the working folder keeps, and write its artifact.
 
     Scores of the test split, if ``scores`` names any, are not learned from; ``finish.measured`` measures with them.
     """
@@ -79,10 +79,10 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
 
 
 def train_retriever(options: TrainingOptions, console: Console, budget: Budget | None = None) -> Artifact:
-    """Train an artifact within ``budget``, or that of the options; theta and the test figures are measured later.
+    """Train a retriever from histories within ``budget`` (by default that of the options), and write its artifact.
 
-    What an interrupted run has computed in ``work`` is not computed again. Raises InputError for histories that nothing
-    can be learned from.
+    Theta and the test figures are measured later. What an interrupted run left in ``work`` is not computed again.
+    Raises InputError for histories that nothing can be learned from.
     """
     auxiliary_template(options.template)
     run = _begun(options, console, budget)
@@ -111,7 +111,7 @@ def train_retriever(options: TrainingOptions, console: Console, budget: Budget |
 
 
 def _to_measure(run: Run, artifact: Artifact, tested: Sequence[Example], **more: Any) -> Artifact:
-    """Write the gains to measure with, and into the artifact how many requests they are of and ``more``."""
+    """Write the files of test gains, and into the artifact's manifest the number of test requests and ``more``."""
     write_gains_of(run, TEST, tested)
     training = artifact.training | {"test_requests": len(tested)} | more
     write_manifest(run.options.out, replace(artifact, training=training))
@@ -119,8 +119,7 @@ def _to_measure(run: Run, artifact: Artifact, tested: Sequence[Example], **more:
 
 
 def _begun(options: TrainingOptions, console: Console, budget: Budget | None = None) -> Run:
-    """Begin a run within this budget, or the options': read the histories, load the encoder, and read no more tokens
-    than the base does. Raises InputError for what would show after hours."""
+    """Begin a run: check the options, read the histories, load the encoder. Raises InputError for what cannot work."""
     budget = budget or Budget(options.budget_minutes)
     check_replaceable(options.out, options.work)
     _check_choices(options)
@@ -146,7 +145,7 @@ def _begun(options: TrainingOptions, console: Console, budget: Budget | None = N
 
 
 def _check_choices(options: TrainingOptions) -> None:
-    """Raise InputError where a choice leaves another one, which is given, nothing to say."""
+    """Raise InputError if a choice makes another choice, which is given, meaningless."""
     preset = values_of(TrainingConfig, options.preset) | {"weight": SEARCH}
     names = ("weight", "keep_cross_encoder", *CROSS_ENCODER_CHOICES)
     of_cross_encoder = [name for name in names if getattr(options, name) != preset[name]]
@@ -205,7 +204,7 @@ def fit_artifact(run: Run, division: DataSplit, origins: Mapping[str, Origin]) -
 def _fit_second(
     run: Run, histories: Mapping[str, Sequence[Document]], material: FitMaterial, first: FirstStage
 ) -> SecondStage:
-    """The cross-encoder: a warm start on relevance, unless the paper's, then the gain."""
+    """Fit the cross-encoder: first on relevance, if the options want a warm start, then on gains."""
     options = run.options
     fitting = CrossEncoderOptions(
         options.reading,
@@ -225,7 +224,7 @@ def _fit_second(
 
 
 def _write(artifact: Artifact, stages: Stages, words: WordWeights, options: TrainingOptions) -> None:
-    """Write the folder, whole or not at all."""
+    """Write the artifact's folder atomically."""
     head, second = stages.first.head, stages.second
     with replaced(options.out) as folder:
         if second is not None and second.cascade.weight > 0:
@@ -247,7 +246,7 @@ def _split_by_time(corpora: Sequence[Corpus], way: str) -> list[str]:
 
 
 def _left_out(corpora: Sequence[Corpus], division: DataSplit) -> list[str]:
-    """Notes on the domains of several that have no scored request to learn from, or none to choose by."""
+    """Return notes on domains without a scored request to learn from or to choose by, if there are several domains."""
     if len(corpora) == 1:
         return []
     notes = []

@@ -41,8 +41,8 @@ REFUSED = "refused"  # the finish reason of a reply that stands for a refusal, s
 
 @dataclass(frozen=True, slots=True)
 class RequestOutcome:
-    """The request that a model wrote for a text, or the problem why there is none. ``reply`` is the raw reply, without
-    characters that no file can hold."""
+    """The request that a model wrote for a text, or the problem if there is none. ``reply``: the raw reply, without
+    characters that cannot be stored."""
 
     request: str | None
     problem: str | None
@@ -51,7 +51,7 @@ class RequestOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Counts of documents by origin of their request, and of unusable replies by kind of problem (``problems``)."""
+    """Counts of documents: with their own request, with a synthetic one, and with an unusable reply by its problem."""
 
     natural: int
     synthetic: int
@@ -84,7 +84,7 @@ def request_messages(text: str, model: ChatModel) -> tuple[Message, ...]:
 
 
 def read_reply(reply: Reply, text: str) -> RequestOutcome:
-    """Read the request from a reply, or why it holds none; nothing is made up in its place."""
+    """Read the request for ``text`` from a reply, or the problem why the reply has none."""
     text_of_reply = storable(reply.text)
 
     def unusable(problem: str) -> RequestOutcome:
@@ -128,7 +128,7 @@ def _runs(text: str) -> set[tuple[str, ...]]:
 
 
 class RequestReplies:
-    """Replies of a chat model that is asked for requests, kept in a file; a refusal is kept like a reply."""
+    """Asks a chat model for requests, and keeps its replies in a file, refusals too."""
 
     def __init__(self, store: ReplyStore, model: ChatModel) -> None:
         self._kept = store
@@ -137,7 +137,7 @@ class RequestReplies:
         self._questions: dict[str, Question] = {}  # by text: to cut a prompt to what fits takes time
 
     def find(self, text: str) -> RequestOutcome | None:
-        """Return the outcome of the reply kept for a text; None if no reply is kept."""
+        """Return the request that the kept reply for a text gives, or why it gives none; None if no reply is kept."""
         reply = self._kept.get(self._key(text))
         return None if reply is None else read_reply(reply, text)
 
@@ -172,12 +172,12 @@ async def ask_all(texts: Sequence[str], replies: RequestReplies, advance: Advanc
 
 
 def texts_without_request(histories: Mapping[str, Sequence[Document]]) -> list[str]:
-    """Return the texts of documents without a request, each once, in order."""
+    """Return the texts of documents without a request, without duplicates, in order."""
     return list(dict.fromkeys(text.text for texts in histories.values() for text in texts if not text.request))
 
 
 def write_history(histories: Mapping[str, Sequence[Document]], replies: RequestReplies, out: Path) -> Tally:
-    """Write all documents, each with its own request, else the synthetic one, else none; the file is written whole."""
+    """Write all documents atomically. A document without a request gets its synthetic request, if there is one."""
     natural, synthetic, problems = 0, 0, Counter[str]()
     with opened(out) as file:
         for user_id, documents in histories.items():

@@ -49,7 +49,7 @@ class Run:
 
     @cached_property
     def encoder(self) -> KeptEncoder:
-        """Return the encoder, which takes vectors from the working folder if it keeps them."""
+        """Return the encoder, which keeps its vectors in the working folder."""
         options = self.options
         return KeptEncoder(self.loaded, options.work / "embeddings", model_fingerprint(options.encoder))
 
@@ -64,8 +64,8 @@ CANDIDATES = 20  # of a request, a third of them likely to help
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """The extent of a split's scoring: targets per user, users per corpus, least candidates per request; ``by_time``:
-    about this many targets of all users together, if histories are split by time."""
+    """How much of a split is scored: targets per user, users per corpus (None: all), least candidates per request.
+    ``by_time``: about how many targets of all users, if histories are split by time."""
 
     targets: int
     users: int | None
@@ -73,7 +73,7 @@ class TrainingPlan:
     by_time: int = 120
 
     def targets_of(self, users: int, way: str) -> int:
-        """Return the number of targets per user, for this many users and way of splitting."""
+        """Return the number of targets per user, given the number of users and the way of splitting."""
         return self.targets if way == BY_USERS else max(self.targets, self.by_time // max(users, 1))
 
 
@@ -94,7 +94,7 @@ class TrainingOptions(TrainingConfig):
     plans: Mapping[str, TrainingPlan] = field(default_factory=lambda: PLANS)
 
     def as_its_loss_asks(self) -> TrainingOptions:
-        """Return the options with those values that the loss dictates."""
+        """Return the options with the values that the loss requires."""
         if self.loss == DISTILL:
             # within a request log p(t given d, q) differs from the gain by a constant, which the softmax does not see,
             # so it is plain KL on all requests
@@ -111,7 +111,7 @@ class TrainingOptions(TrainingConfig):
         return {name: value for name, value in self.record().items() if name in LEARNED and value != usual[name]}
 
     def plan(self, split: str) -> TrainingPlan:
-        """Return the extent of a split's scoring."""
+        """Return how much of a split is scored."""
         return replace(self.plans[split], targets=self.targets) if split == TRAIN else self.plans[split]
 
     def scored_as(self, extent: Mapping[str, Any]) -> TrainingOptions:
@@ -128,7 +128,7 @@ class TrainingOptions(TrainingConfig):
 
     @property
     def own_device(self) -> str:
-        """Return the device that this process computes on; with ``ray``, ``device`` is that of the workers."""
+        """Return the device that this process computes on; with ``ray``, only the workers use ``device``."""
         return "cpu" if self.ray else self.device
 
     @property
@@ -136,8 +136,7 @@ class TrainingOptions(TrainingConfig):
         return self.weight == 1.0
 
     def candidates_of(self, split: str) -> int | None:
-        """Return the number of candidates to score for a request of the split; None, for all, only in training, so that
-        dev and test are comparable whatever is trained on."""
+        """Return the number of candidates to score per request of the split; None for all, only in training."""
         return self.candidates or (None if split == TRAIN else CANDIDATES)
 
     @property

@@ -25,7 +25,7 @@ from pearl.settings import Settings, load_settings
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Settings for asking a judge: model, decoding, spending cap and the file of kept replies."""
+    """Settings for asking a judge model: model, decoding, spending cap, and the file that keeps replies."""
 
     llm: str | None
     decoding: Decoding
@@ -37,7 +37,7 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class AskedRound:
-    """The outcome of asking a set of questions; each call of ``replies`` iterates over all replies from the start."""
+    """The outcome of asking a set of questions; ``replies()`` iterates over all replies from the start."""
 
     survey: CallEstimate
     asked: AskingOutcome
@@ -47,13 +47,13 @@ class AskedRound:
         return {"questions": self.survey.questions, "kept_before": self.survey.kept} | self.asked.to_json()
 
     def left_of(self, terms: Terms) -> Terms:
-        """The terms with the spending cap lowered by the cost of this round."""
+        """Return the terms with the spending cap lowered by what this round cost."""
         return terms if terms.cap is None else replace(terms, cap=max(terms.cap - (self.asked.cost or 0.0), 0.0))
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeSession:
-    """An open judge model with its store of kept replies; :func:`bench` opens one."""
+    """An open judge model with its store of kept replies; :func:`bench` opens a session."""
 
     terms: Terms
     model: AskedModel
@@ -62,20 +62,20 @@ class JudgeSession:
     runner: asyncio.Runner
 
     def estimate(self, questions: Iterable[Question]) -> dict[str, Any]:
-        """The highest number of calls, tokens and money that asking would take."""
+        """Estimate how many calls, tokens and how much money asking the questions takes at most."""
         return {"estimate": survey(self.model, questions, self.store).to_json(self.terms.prices)}
 
     def kept(self, questions: Iterable[Question]) -> Iterator[Reply | Failed]:
-        """Yield the kept reply of each question, or a failure where none is kept, without calling the model."""
+        """Yield the kept reply of each question, or Failed if none is kept, without calling the model."""
         return replies(self.model, questions, self.store, AskingOutcome())
 
     def after(self, before: AskedRound, decoding: Decoding | None) -> JudgeSession:
-        """A session with the spending cap lowered by the cost of ``before``, and with ``decoding`` if given."""
+        """Return a session whose spending cap is lowered by the cost of ``before``, with ``decoding`` if given."""
         model = replace(self.model, decoding=decoding or self.model.decoding)
         return replace(self, terms=before.left_of(self.terms), model=model)
 
     def ask(self, label: str, questions: Iterable[Question]) -> AskedRound:
-        """Ask every question that has no kept reply; the outcome gives the replies to all questions."""
+        """Ask the model every question that has no kept reply. The outcome has the replies to all questions."""
         surveyed, asked = survey(self.model, questions, self.store), AskingOutcome()
         if surveyed.missing:
             with watched(self.console) as watch:
@@ -105,7 +105,7 @@ def bench(options: Asking, console: Console) -> Iterator[JudgeSession]:
 
 
 def names_of(settings: Settings) -> tuple[str, str]:
-    """The model's name and the identity its replies are kept under: for the embedded model, with PEARL's rules."""
+    """Return the model's name, and the identity under which its replies are kept."""
     if not settings.uses_endpoint:
         return local_names(settings)
     if not settings.llm_model:

@@ -1,4 +1,4 @@
-"""Named choices where a paper is open or contradictory, and presets, each of which fixes a value for every choice."""
+"""Choices between a paper's readings, for --choose, and presets: named sets of values for all choices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HELP_WIDTH = 96  # characters of a line of help
 
 @dataclass(frozen=True, slots=True)
 class PaperChoice:
-    """A choice that a paper leaves open: ``values`` describes what each value does, ``why`` why there is a choice."""
+    """A choice that a paper leaves open. ``values``: each value and what it does; ``why``: why there is a choice."""
 
     name: str
     values: Mapping[str, str]
@@ -35,7 +35,8 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class Presets:
-    """Choices and presets, the default first. Raises ValueError if a preset omits a choice or has an unknown value."""
+    """A set of choices, and presets that fix them, the default first. Raises ValueError if a preset lacks a choice or
+    value."""
 
     choices: tuple[PaperChoice, ...]
     presets: tuple[Preset, ...]
@@ -54,7 +55,7 @@ class Presets:
         return self.presets[0].name
 
     def chosen(self, preset_name: str, overrides: Iterable[str] | None = ()) -> dict[str, str]:
-        """The preset's value of each choice, with NAME=VALUE overrides applied. Raises InputError for unknown ones."""
+        """Return each choice's value: the preset's, or that of an override NAME=VALUE. Raises InputError."""
         presets = {preset.name: preset for preset in self.presets}
         values = presets[known("preset", preset_name, presets)].values
         choices = {choice.name: choice for choice in self.choices}
@@ -66,16 +67,16 @@ class Presets:
         return {**values, **given}
 
     def values_in(self, options: object) -> dict[str, str]:
-        """The value of every choice, read from the field of ``options`` with the choice's name."""
+        """Return each choice's value in ``options``, which has a field of the choice's name."""
         return {choice.name: getattr(options, choice.name) for choice in self.choices}
 
     def plus(self, choice: PaperChoice, value: str) -> Presets:
-        """A copy with one more choice, for which every preset has the same value."""
+        """Return a copy with another choice, which has the same value in every preset."""
         presets = (replace(preset, values={**preset.values, choice.name: value}) for preset in self.presets)
         return Presets((*self.choices, choice), tuple(presets))
 
     def help(self) -> str:
-        """The help text on presets and choices for the end of a command's help, with its line breaks kept."""
+        """Return the text on presets and choices for the end of a command's help, with its line breaks kept."""
         if not self.choices:
             return ""
         parts = [["Presets, the first by default:"]]
@@ -134,7 +135,7 @@ NUMBERS = (
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Sampling parameters of the judge's replies, and the seed of samples and random orders."""
+    """How a judge's replies are sampled from the model, and the seed of samples and random orders."""
 
     temperature: float
     top_p: float = 1.0
@@ -142,7 +143,7 @@ class Drawing:
     seed: int = 0
 
     def plus(self, choose: Iterable[str] | None) -> tuple[Drawing, list[str]]:
-        """Apply the NAME=NUMBER settings; return the result and the other settings. Raises InputError."""
+        """Apply the settings NAME=NUMBER; return the result, and all other settings. Raises InputError."""
         numbers = {number.name: number for number in NUMBERS}
         mine, others = list[str](), list[str]()
         for word in choose or ():
@@ -151,18 +152,18 @@ class Drawing:
         return replace(self, **given), others
 
     def at_most(self, max_tokens: int) -> Drawing:
-        """A copy with ``max_tokens`` as the limit of a reply, unless a limit is set already."""
+        """Return a copy with ``max_tokens`` as the limit of a reply, unless a limit is set already."""
         return replace(self, max_tokens=self.max_tokens or max_tokens)
 
     def words(self) -> list[str]:
-        """The parameters as NAME=NUMBER settings for --choose."""
+        """Return the parameters as NAME=NUMBER settings for --choose."""
         values = {number.name: getattr(self, number.name) for number in NUMBERS}
         return [
             f"{name}={value:g}" for name, value in values.items() if value is not None and (name, value) != ("top_p", 1)
         ]
 
     def help(self) -> str:
-        """The help text of the NAME=NUMBER parameters."""
+        """Return the help text on the NAME=NUMBER parameters."""
         lines = ["\b", "--choose NAME=NUMBER. How replies are drawn:"]
         for number in NUMBERS:
             default = getattr(self, number.name)

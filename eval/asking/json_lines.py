@@ -29,14 +29,16 @@ ItemT = TypeVar("ItemT", bound=_Item)
 
 @dataclass(frozen=True, slots=True)
 class Lines(Generic[T]):
-    """The parsed lines, at least one; ``passed_over``: for each unknown field, the number of lines that have it."""
+    """The parsed lines of a file, at least one. ``passed_over``: how many lines have each unknown field, which is
+    ignored."""
 
     parsed: tuple[T, ...]
     passed_over: Mapping[str, int]
 
 
 def read_lines(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], int], T], noun: str) -> Lines[T]:
-    """Read a JSON Lines file. ``parse`` makes a ``noun`` of a line's object and number; ``fields`` are the known ones.
+    """Read a JSON Lines file. ``parse``: makes a ``noun`` from a line's object and number; ``fields``: the known field
+    names.
 
     Raises InputError that names file, line and field of the first bad line, and for a file without lines.
     """
@@ -52,14 +54,14 @@ def read_lines(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], in
 
 
 def at_least_one(path: Path, parsed: Iterable[T], noun: str) -> tuple[T, ...]:
-    """The parsed values of a file as a tuple. Raises InputError if there are none."""
+    """Return a file's parsed values as a tuple. Raises InputError if there are none."""
     if every := tuple(parsed):
         return every
     raise InputError(f"{path}: there is no {noun} in it.", code="empty_file")
 
 
 def read_items(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], int], ItemT]) -> Lines[ItemT]:
-    """Read items as :func:`read_lines` does. Raises InputError also where two items have one id."""
+    """Read items as :func:`read_lines` does. Raises InputError also if two items have the same id."""
     lines: dict[str, int] = {}
 
     def distinct(value: dict[str, Any], number: int) -> ItemT:
@@ -72,7 +74,7 @@ def read_items(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], in
 
 
 def check_fields(value: Mapping[str, Any], *names: str) -> None:
-    """Raises InputError that names the first of ``names`` missing from ``value``, and the fields ``value`` has."""
+    """Check that ``value`` has all fields ``names``. Raises InputError that names the first missing field."""
     for name in names:
         if name not in value:
             fields = ", ".join(sorted(value)) or "no field"
@@ -80,7 +82,7 @@ def check_fields(value: Mapping[str, Any], *names: str) -> None:
 
 
 def check_once(lines: dict[K, int], key: K, number: int, what: str, *, param: str, code: str) -> None:
-    """Note the line on which a key stands. Raises InputError, 'WHAT on line N already.', if another has it."""
+    """Record the line of a key in ``lines``. Raises InputError, 'WHAT on line N already.', for a repeated key."""
     before = lines.setdefault(key, number)
     if before != number:
         raise InputError(f"{what} on line {before} already.", param=param, code=code)
@@ -102,21 +104,21 @@ def optional_number(value: Mapping[str, Any], name: str) -> float | None:
 
 
 def check_object(value: Any, param: str | None = None) -> dict[str, Any]:
-    """The value, if it is an object. Raises InputError otherwise."""
+    """Return the value if it is a JSON object. Raises InputError if not."""
     if not isinstance(value, dict):
         raise InputError(f"must be an object, not {json_type(value)}.", param=param, code="wrong_type")
     return value
 
 
 def check_number(value: Any, param: str) -> float:
-    """The value as a float, if it is a finite number. Raises InputError otherwise."""
+    """Return the value as a float if it is a finite number. Raises InputError if not."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
         raise InputError(f"must be a number, not {json_type(value)}.", param=param, code="wrong_type")
     return float(value)
 
 
 def write_lines(path: Path, values: Iterable[Mapping[str, Any]], called: str) -> None:
-    """Write ``values`` as JSON Lines, the file whole or not at all, gzipped for a name that ends in ``.gz``. Raises
-    InputError, which calls the file ``called``, when it cannot be written."""
+    """Write ``values`` as JSON Lines, atomically, gzipped if the name ends in ``.gz``. Raises InputError, which calls
+    the file ``called``, if that fails."""
     with writing(called), opened(path) as file:
         file.writelines(f"{json.dumps(value, ensure_ascii=False)}\n".encode() for value in values)

@@ -17,8 +17,8 @@ _FENCE = re.compile(r"(?:```|~~~)\s*\w*")
 
 
 def own_lines(text: str, is_label: Callable[[str], object]) -> list[str]:
-    """The lines of a reply with quotations and fenced blocks replaced by a placeholder, so that no line before them
-    becomes the last. A fence around a label alone is kept, as prompts show the answer in that form."""
+    """Return the lines of a reply that are the judge's own. Quotations and fenced blocks are replaced by a placeholder,
+    so that the line before them is not taken for the last one. A fenced label alone is kept."""
     lines: list[str] = []
     inside: list[str] | None = None
     for line in (line.strip() for line in text.splitlines()):
@@ -39,7 +39,7 @@ def _of_fence(inside: list[str], is_label: Callable[[str], object]) -> list[str]
 
 
 def is_repeated(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
-    """True if a text ``shown`` to the judge has the line at ``place`` next to the same previous or next line."""
+    """True if the line at ``place`` is copied from a text ``shown`` to the judge, together with a neighbouring line."""
     near = [f"{lines[place - 1][-BEFORE:]}\n{lines[place]}"] if place else []
     near += [f"{lines[place]}\n{lines[place + 1][:BEFORE]}"] if place + 1 < len(lines) else []
     return any(folded(two_lines) in comparable(text) for two_lines in near for text in shown)
@@ -47,16 +47,16 @@ def is_repeated(lines: Sequence[str], place: int, shown: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=8)  # the texts of one item, for each line of each of its replies
 def comparable(text: str) -> str:
-    """A text that was shown, normalised as replies are, so that a repetition of it in a reply is found."""
+    """Normalise a text that the judge was shown as replies are normalised, so that a copy in a reply can be found."""
     return folded(plain(clean(text)))
 
 
 def quotes_half(line: str) -> bool:
-    """True if the line has an unpaired quotation mark: its quotation began, or ends, on another line."""
+    """True if the line has an unpaired quotation mark, so that its quotation spans several lines."""
     return line.count('"') % 2 == 1 or line.count("“") != line.count("”")
 
 
 @lru_cache(maxsize=4096)  # check after check asks for the same texts, and a file has a few thousand of them
 def folded(text: str | None) -> str:
-    """The text in lower case, with every run of whitespace as one blank; empty for None."""
+    """Return the text in lower case, with single blanks as whitespace; empty for None."""
     return " ".join((text or "").split()).casefold()

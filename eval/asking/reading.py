@@ -1,10 +1,10 @@
 """Parsing the answer in a judge's reply: one of several labels ("POST ONE", "Yes"), or a number on a scale.
 
-An answer is announced ("My verdict is POST ONE.", a field of a JSON object, a tag, a TeX box) anywhere in the reply, or
-is the last line, or the first where that is allowed; nothing below may retract it. Labels within other sentences are
-taken as part of the justification and ignored, as is text that repeats what the judge was shown. A reply that can be
-read in two ways is invalid. So is a number that is not on the scale: 70 is no probability, 0.5% may mean 0.5 or 0.005,
-3/5 is on another scale than 1 to 10. 70% and 7/10 are accepted as probabilities.
+An answer counts if it is announced anywhere in the reply ("My verdict is POST ONE.", a field of a JSON object, a tag, a
+TeX box), or is the last line, or the first where that is allowed, unless a later line may retract it. Labels in other
+sentences are ignored, as is text that repeats what the judge was shown. A reply that can be read in two ways is
+invalid, and so is a number that is not on the scale: 70 is no probability, 0.5% may mean 0.5 or 0.005, 3/5 is on
+another scale than 1 to 10. 70% and 7/10 are accepted as probabilities.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ class _Answer(Generic[VerdictT]):
 
 
 class Reader(ABC, Generic[VerdictT]):
-    """A parser of replies; subclasses define how answers are spelled. Raises ValueError on construction if it cannot
-    read back its own ``spellings``, alone or below a reason."""
+    """A parser of a judge's replies; subclasses define how answers are spelled. Raises ValueError on construction if it
+    cannot read its own ``spellings``, alone or after a reason."""
 
     nouns: tuple[str, ...]  # that announce it, and name fields and tags
     leads: bool  # the first line may be the answer
@@ -104,11 +104,11 @@ class Reader(ABC, Generic[VerdictT]):
 
     @abstractmethod
     def at(self, line: str, place: int) -> tuple[VerdictT | Invalid, int] | None:
-        """The answer that the line has at position ``place`` and where it ends; None if there is none."""
+        """Return the answer that begins at position ``place`` of the line, and the position where it ends, or None."""
 
     @abstractmethod
     def doubted(self, last: _Answer[VerdictT], below: Sequence[str]) -> bool:
-        """True if the lines below the answer, or the rest of its own line, may mean another answer."""
+        """True if the rest of the answer's line, or the lines ``below``, may take the answer back."""
 
     def __post_init__(self) -> None:
         if not self.spellings:
@@ -119,7 +119,7 @@ class Reader(ABC, Generic[VerdictT]):
                     raise ValueError(f"The reader reads {other} where a reply says {spelling!r}, not {verdict}.")
 
     def read(self, reply: str, shown: Sequence[str] = ()) -> VerdictT | Invalid:
-        """The answer in a reply, or why it is invalid. ``shown`` are the texts that the judge was shown."""
+        """Return the answer in a reply, or Invalid with a reason. ``shown``: the texts that the judge was shown."""
         text = answer(reply)
         if not text.strip():
             return Invalid(EMPTY)
@@ -216,8 +216,9 @@ def _announces(said: _Answer[VerdictT], lines: Sequence[str], place: int, shown:
 
 @dataclass(frozen=True, slots=True)
 class Label(Generic[VerdictT]):
-    """An answer's label: ``says`` is a regular expression of the label as an answer, ``named`` of its mention in a
-    sentence. One without a spelling (``spelled``) is not offered by the prompt, but some judges answer it."""
+    """A label that may be an answer. ``spelled``: as the prompt offers it, empty if only some judges answer it;
+    ``says``: a regular expression of the label as an answer; ``named``: of its mention in a sentence, by default
+    ``says``."""
 
     spelled: str
     verdict: VerdictT | Invalid
@@ -232,7 +233,7 @@ def _words(pattern: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Labels(Reader[VerdictT]):
-    """Reader of an answer that is one of several labels. ``doubts`` matches words below it that may retract it."""
+    """A parser of answers that are one of several labels; ``doubts`` matches later words that retract the answer."""
 
     labels: Sequence[Label[VerdictT]]
     nouns: tuple[str, ...] = NOUNS
@@ -250,7 +251,7 @@ class Labels(Reader[VerdictT]):
         }
 
     def spelled(self, score: float) -> str:
-        """The spelling of the label that stands for a score."""
+        """Return the spelling of the label that stands for a score."""
         return next(label.spelled for label in self.labels if label.verdict == Score(score))
 
     def at(self, line: str, place: int) -> tuple[VerdictT | Invalid, int] | None:
@@ -279,7 +280,7 @@ _ANOTHER = re.compile(
 
 @dataclass(frozen=True)
 class Scale(Reader[Points]):
-    """Reader of a number from ``lowest`` to ``highest``."""
+    """A parser of answers that are a number from ``lowest`` to ``highest``."""
 
     lowest: float
     highest: float
@@ -310,7 +311,7 @@ class Scale(Reader[Points]):
         return Score(value) if on_scale else Invalid(SCORE_OUT_OF_RANGE), number.end()
 
     def doubted(self, last: _Answer[Points], below: Sequence[str]) -> bool:
-        """True if another number follows, on the same line or announced below."""
+        """True if another number follows the answer on its line, or is announced below."""
         numbers = re.findall(_NUMBER, self._without_bounds(last.rest))
         numbers += [other["number"] for line in below for other in _ANOTHER.finditer(self._without_bounds(line))]
         return any(Score(float(number)) != last.verdict for number in numbers)

@@ -1,4 +1,4 @@
-"""Telling a judge's own words in a reply from text that it quotes, so that no quoted verdict is taken for its own."""
+"""Telling a judge's own words in a reply from text that the judge quotes, so that no quoted verdict counts."""
 
 from __future__ import annotations
 
@@ -58,21 +58,20 @@ TAKEN_BACK = re.compile(
 
 
 def clean(reply: str) -> str:
-    """The reply, NFKC-normalised and without invisible characters."""
+    """Normalise a reply (NFKC) and remove invisible characters."""
     text = unicodedata.normalize("NFKC", reply)
     unseen = {char for char in set(text) - {"\n", "\t"} if unicodedata.category(char) in ("Cf", "Cc")}
     return text.translate(dict.fromkeys(map(ord, unseen)))
 
 
 def answer(reply: str) -> str:
-    """The cleaned reply without a leading reasoning block. A closing mark without an opening one cuts nothing: it may
-    be repeated from a text that the judge was shown, and the text above it may be the verdict."""
+    """Return the cleaned reply without a leading reasoning block. A closing mark alone removes nothing."""
     text = clean(reply)
     return plain(without_reasoning(text) if text.lstrip().lower().startswith(OPENING_MARKS) else text)
 
 
 def plain(text: str) -> str:
-    """The text without TeX commands and math signs around words, and without Markdown's escapes."""
+    """Remove TeX commands and math signs around words, and Markdown's escapes."""
     if "\\" in text or "$" in text:
         for _ in range(2):  # a command within another
             text = _TEX_WORDS.sub(r"\1", text)
@@ -81,7 +80,7 @@ def plain(text: str) -> str:
 
 
 def own_words(text: str) -> str:
-    """The reply without quoted lines, and without quotations and code that hold more than ``[[...]]`` marks."""
+    """Remove quoted lines from a judge's reply, and quotations and code unless they hold only ``[[...]]`` marks."""
     parts = FENCE_LINE.split(text)  # text, fence, inside, fence, text, ...
     if len(parts) > 1:
         outside = [part for place, part in enumerate(parts[0::2]) if place % 2 == 0 or _ONLY_MARKS.fullmatch(part)]
@@ -92,14 +91,15 @@ def own_words(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A mark ``[[content]]`` in a reply, and the position in the text where it ends."""
+    """A mark ``[[content]]`` in a reply; ``end``: the position in the text where it ends."""
 
     content: str
     end: int
 
 
 def marks(text: str, shown: Sequence[str] = ()) -> Iterator[Mark]:
-    """The ``[[...]]`` marks that are neither denied ("not [[A]]") nor repeated from texts ``shown`` to the judge."""
+    """Yield the verdicts that a reply marks as ``[[...]]``, except verdicts denied ("not [[A]]") or copied from texts
+    ``shown`` to the judge."""
     known = [_folded(text_shown) for text_shown in shown]
     for mark in _MARK.finditer(text):
         before = text[max(mark.start() - 3 * CONTEXT, 0) : mark.start()]
@@ -116,7 +116,7 @@ def _folded(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JsonObject:
-    """A JSON object in a reply, and the positions where it begins and ends."""
+    """A JSON object in a reply, and the positions where it starts and ends."""
 
     value: dict[str, Any]
     start: int
@@ -124,8 +124,8 @@ class JsonObject:
 
 
 def json_objects(text: str) -> Iterator[JsonObject]:
-    """Yield the outermost JSON objects of a reply, except those that cannot be parsed or name a field twice. Line
-    breaks within strings, Python's literals and quotation marks, and trailing commas are accepted."""
+    """Yield the outermost JSON objects of a reply, skipping those that cannot be parsed or name a field twice. Line
+    breaks in strings, Python's literals and quotation marks, and trailing commas are accepted."""
     place = 0
     for _ in range(MOST_OBJECTS):
         if (begins := _BEGINS.search(text, place)) is None:
@@ -143,7 +143,7 @@ def json_objects(text: str) -> Iterator[JsonObject]:
 
 
 def closing_brace(text: str, start: int) -> int:
-    """The position behind the brace that closes the one at ``start``; the end of the text if none does."""
+    """Return the position after the brace that closes the brace at ``start``, or the text's length if there is none."""
     depth = 0
     for brace in re.finditer(r"[{}]", text[start:]):
         depth += 1 if brace[0] == "{" else -1

@@ -41,13 +41,14 @@ Found = tuple[int, int, Sequence[Said]]  # where it begins and ends
 
 
 def field_name(name: str) -> str:
-    """A field's name, normalised as ``fields`` spell it: "finalVerdict" and "My final verdict" become "verdict"."""
+    """Normalise a field's name: "finalVerdict" and "My final verdict" become "verdict"."""
     words = re.split(r"[\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()).casefold())
     return "_".join(word for word in words if word not in ("my", "the", "final", "overall"))
 
 
 def statements(text: str, fields: Collection[str], shown: Sequence[str]) -> tuple[str, list[Said]]:
-    """The reply with each statement on its own line, after the mark STATED; and the statements' names and values."""
+    """Find formal statements of an answer. Return the reply with each statement on its own line, after the mark STATED,
+    and the statements' names and values. ``fields``: the names to look for; ``shown``: texts that the judge saw."""
     every: list[Said] = []
     names = {field_name(name) for name in fields}
     for find in (_tags, _objects, _boxes):  # what an object's strings hold goes with the object
@@ -65,7 +66,7 @@ def statements(text: str, fields: Collection[str], shown: Sequence[str]) -> tupl
 
 
 def _is_own(text: str, start: int, stop: int, shown: Sequence[str]) -> bool:
-    """True where a statement is neither repeated from a text, nor denied, nor a part of a sentence."""
+    """True if a statement is the judge's own: not copied from a shown text, not denied, and not part of a sentence."""
     lead, tail = _around(text, start, stop)
     goes_on = bool(lead.strip(_BESIDE)) and not _CLAUSE_ENDS.match(tail)
     if goes_on or _NOT_MEANT.search(lead) or _DENIED_BEHIND.match(tail):
@@ -108,7 +109,7 @@ def _boxes(text: str, names: Collection[str]) -> Iterator[Found]:
 
 
 def unboxed(text: str) -> str:
-    """The text with TeX boxes replaced by their contents and TeX spaces by blanks."""
+    """Replace TeX boxes in the text by their contents, and TeX spaces by blanks."""
     return _SPACE.sub(" ", _BOX.sub(lambda box: box[1] or box[2], text)).strip()
 
 
@@ -121,8 +122,8 @@ def _spelled(value: object) -> str:
 
 
 def reasons(reply: str, names: Collection[str]) -> str:
-    """The reply without its verdict: lines that only announce or hold a verdict are left out, and of each JSON object
-    only the strings of fields other than ``names`` are kept."""
+    """Remove the verdict from a reply: lines that only announce or hold a verdict, and in JSON objects everything but
+    the strings of fields other than ``names``."""
     for found in reversed(list(json_objects(reply))):
         values = [value for name, value in found.value.items() if field_name(name) not in names]
         strings = "\n".join(value for value in values if isinstance(value, str))

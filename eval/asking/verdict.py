@@ -6,7 +6,7 @@
     ├── Invalid  there is a reply, and no answer can be read in it
     └── Failed   there is no reply
 
-A tie is not both, nothing is turned into A, and a bad reply is no answer but still a record.
+A tie is not the same as both, and a reply without an answer still counts as a record.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pearl.models.asking.patience import Failed as Failed
 
 
 class Answer(Enum):
-    """The possible answers; not a string enumeration, so that none equals a letter of some reply."""
+    """The possible answers. Not a string enumeration, so that no answer equals a letter in a reply."""
 
     A = "A"
     B = "B"
@@ -39,7 +39,7 @@ SCORED = "scored"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An answer that was offered; ``certainty`` is 1 to 100, or None where the judge stated no usable one."""
+    """An answer that was offered; ``certainty``: 1 to 100, or None if the judge stated none that is usable."""
 
     answer: Answer
     certainty: int | None = None
@@ -52,7 +52,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """A reply without a readable answer; ``reason`` is a code of ``eval.asking.reply``, ``certainty`` as recorded."""
+    """A reply without a readable answer; ``reason``: a code of ``eval.asking.reply``; ``certainty``: as recorded."""
 
     reason: str
     certainty: int | None = None
@@ -64,8 +64,8 @@ Points: TypeAlias = Score | Invalid | Failed
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """A reply's verdicts on several rules, in the order in which they were asked. ``text_around``: the reply has text
-    besides its votes; ``other_keys``: the number of its votes for no rule that was asked."""
+    """A reply's verdicts on several rules, in the order in which the rules were asked. ``text_around``: the reply has
+    other text, too; ``other_keys``: how many votes were for unknown rules."""
 
     by_rule: tuple[Verdict, ...]
     text_around: bool = False
@@ -73,7 +73,7 @@ class Votes:
 
 
 def kind(verdict: Verdict | Points) -> str:
-    """The verdict's kind: a name among KINDS, or SCORED for a number."""
+    """Return the name of the verdict's kind: one of KINDS, or SCORED for a number."""
     match verdict:
         case Score():
             return SCORED
@@ -86,12 +86,12 @@ def kind(verdict: Verdict | Points) -> str:
 
 
 def reason_of(verdict: object) -> str | None:
-    """The reason why a verdict is invalid or failed; None for an answer."""
+    """Return the reason why a verdict is invalid or failed; None for an answer."""
     return verdict.reason if isinstance(verdict, (Invalid, Failed)) else None
 
 
 def verdict_kinds(verdicts: Iterable[Verdict | Points]) -> dict[str, dict[str, int]]:
-    """The number of verdicts by kind, and of invalid and failed ones by reason."""
+    """Count the verdicts by kind, and the invalid and failed verdicts by reason."""
     every = list(verdicts)
     return {
         "verdicts": counts(map(kind, every)),
@@ -101,7 +101,7 @@ def verdict_kinds(verdicts: Iterable[Verdict | Points]) -> dict[str, dict[str, i
 
 
 def counts(names: Iterable[str]) -> dict[str, int]:
-    """The number of times each name occurs, names in alphabetical order."""
+    """Count how often each name occurs; names are in alphabetical order."""
     return dict(sorted(Counter(names).items()))
 
 
@@ -110,5 +110,5 @@ def certainty_of(verdict: Verdict) -> int | None:
 
 
 def is_correct(verdict: Verdict, gold: Answer) -> bool:
-    """True when the verdict is the gold answer; a failed or unread reply is never correct."""
+    """True if the verdict is the gold answer; an invalid or failed reply is never correct."""
     return isinstance(verdict, Given) and verdict.answer is gold

@@ -1,6 +1,6 @@
 """Reading a reply that votes on numbered rules: one JSON object with a word for each number.
 
-A reply that can be read in two ways has no votes; in one that can be read, only rules without a usable word have none.
+A reply that can be read in two ways is invalid. In other replies, only rules without a usable word have no vote.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Object:
 def read_votes(
     reply: str, count: int, shown: Sequence[str] = (), *, alone: bool = False, salvage: bool = False
 ) -> Votes | Invalid:
-    """Parse the votes on rules 1 to ``count``, in that order. ``shown`` are the texts that the judge was shown.
+    """Parse the votes on rules 1 to ``count``, in that order. ``shown``: the texts that the judge was shown.
 
     ``alone``: text around the JSON object makes the reply invalid. ``salvage``: if the reply ends inside its object,
     the complete votes count.

@@ -1,4 +1,4 @@
-"""Building items for the personalised judge from a published data set, with counts of what was taken and dropped."""
+"""Building items for the personalised judge from a published data set, with counts of what was used and dropped."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ READ = {  # the names of the files, so that none is written over
 
 
 def build_items(source: str, folder: Path, options: BuildOptions) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Build the items of a data set, the right text in a random place, with figures: counts of what was taken and
-    dropped, and preflight findings. Raises InputError for files that are not as published and where no item is left."""
+    """Build the items of a data set, the right text in a random place. Return items and figures: counts of what was
+    used and dropped, and faults found. Raises InputError for files that are not as published, and if no item is
+    left."""
     if options.own_family and source != "prism":
         raise InputError(f"--own-family: the texts of {source} are people's own; leave it out.", param="own_family")
     if options.ties and source not in ("prism", "empathic"):
@@ -63,7 +64,7 @@ def build_items(source: str, folder: Path, options: BuildOptions) -> tuple[list[
 
 
 def _recording(items: Sequence[Mapping[str, Any]]) -> Recording:
-    """The items as records of a judge that answered none of them."""
+    """Convert the items to the records of a judge that answered none of them."""
     lines = [
         {
             "ground_truth": item["preferred"],
@@ -82,7 +83,7 @@ def _recording(items: Sequence[Mapping[str, Any]]) -> Recording:
 
 
 def build_tables(result: Json) -> Iterator[Table]:
-    """Tables of the counts of a build and of the faults of its items."""
+    """Yield the tables of a build's counts and of its items' faults."""
     rows = [("read", what, f"{count:,}", "") for what, count in result["read"].items()]
     rows += [("dropped", row["reason"], f"{row['count']:,}", ", ".join(row["first"][:2])) for row in result["dropped"]]
     rows.append(("taken", f"items of {result['personas']:,} personas", f"{result['items']:,}", ""))

@@ -1,4 +1,4 @@
-"""Choices where the paper and its authors' code build the data differently, and the presets of these choices."""
+"""The choices where the paper and its authors' code build the data differently, and presets of these choices."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ CHOICES = (
 
 
 def _values(index: int) -> dict[str, str]:
-    """The value with this index in every choice: 0 is the paper's, 1 that of its authors' code."""
+    """Return the value with this index of every choice: 0 for the paper's, 1 for its authors' code's."""
     return {choice.name: list(choice.values)[index] for choice in CHOICES}
 
 

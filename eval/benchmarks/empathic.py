@@ -37,7 +37,7 @@ OPENNESS = "personality_openess"  # as it is spelled there
 
 
 def empathic_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
-    """Pairs of essays on an article, the persona's own first. Raises InputError for files that are not as published."""
+    """Pair each person's essay on an article with another person's. Raises InputError for files not as published."""
     people = _people(the_file(folder, "*per*train*.csv", "*_per_*.csv"))
     articles = {
         _code(row["article_id"]): row["text"]
@@ -92,13 +92,13 @@ def _add_pairs(
 
 
 def _may_tie(pairs: list[PersonaPair], options: BuildOptions) -> bool:
-    """True while one more tie is within the first hundred, or within a fifth of all so far."""
+    """True if another tie is allowed: among the first hundred, or within a fifth of all pairs, as the options say."""
     ties = sum(pair.tie for pair in pairs)
     return ties < MOST_TIES if options.choices["tie_share"] == CAPPED else 5 * (ties + 1) <= len(pairs) + 1
 
 
 def _people(path: Path) -> dict[str, dict[str, str]]:
-    """Personas by writer, with the variables of the paper's table 6."""
+    """Read the persona of each writer, with the variables of the paper's table 6."""
     traits = {trait: f"personality_{trait}" for trait in TRAITS}
     needed = ("person_id", "gender", "race", "age", "education", "income", OPENNESS, *traits.values())
     return {

@@ -33,7 +33,7 @@ FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class SurveyQuestion:
-    """A question of a survey."""
+    """A question of a survey, with two possible answers."""
 
     key: str
     text: str
@@ -41,7 +41,7 @@ class SurveyQuestion:
 
 
 def opinionqa_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
-    """Answer pairs for one question of each survey wave. Raises InputError for files that are not as published."""
+    """Pair answers to a question of each survey with the other answer. Raises InputError for files not as published."""
     waves = sorted({path.parent for path in folder.rglob("info.csv")}) if folder.is_dir() else []
     if not waves:
         raise InputError(f"--data {folder}: no folder in it has an info.csv.", code="no_file")
@@ -59,7 +59,7 @@ def opinionqa_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list
 
 
 def _questions(path: Path, ledger: Ledger, *, binary: bool) -> list[SurveyQuestion]:
-    """The questions with two answers; or, not ``binary``, with at most three options, of which the first two count."""
+    """Read the questions with two answers; if not ``binary``, with up to three, of which the first two count."""
     questions = []
     for _, row in csv_rows(path, ("key", "question", "option_mapping")):
         ledger.read["questions"] += 1
@@ -83,7 +83,7 @@ def _questions(path: Path, ledger: Ledger, *, binary: bool) -> list[SurveyQuesti
 def _answers(
     wave: Path, question: SurveyQuestion, options: BuildOptions, ledger: Ledger, generator: random.Random | None
 ) -> list[PersonaPair]:
-    """The first respondents, or random ones, who gave one of the two answers."""
+    """Return the pairs of the first respondents, or random ones, who gave one of the two answers."""
     limit = options.limit or (FIRST_RESPONDENTS if generator is None else RESPONDENTS)
     taken: list[PersonaPair] = []
     rows = csv_rows(wave / "responses.csv", (question.key, *FIELDS.values()))

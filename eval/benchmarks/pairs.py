@@ -1,4 +1,4 @@
-"""Pairs of texts, of which a person wrote or chose one; and counts of what a build read and dropped, by reason."""
+"""Pairs of texts of which a person wrote or chose one, and counts of what a build read and dropped, by reason."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BuildOptions:
 
 @dataclass(frozen=True, slots=True)
 class PersonaPair:
-    """A person with two texts, of which the person wrote or chose ``right``."""
+    """A person's details (``persona``) and two texts, of which the person wrote or chose ``right``."""
 
     id: str
     persona: Mapping[str, str]
@@ -46,7 +46,7 @@ class PersonaPair:
     generators: tuple[str | None, str | None] = (None, None)  # of right and wrong
 
     def to_item(self, swapped: bool) -> dict[str, Any]:
-        """The pair as an item of ``pearl judge personalized``; ``swapped``: the right text is B, not A."""
+        """Convert the pair to an item of ``pearl judge personalized``; ``swapped``: the right text becomes B, not A."""
         first, second = (self.wrong, self.right) if swapped else (self.right, self.wrong)
         names = self.generators[::-1] if swapped else self.generators
         known = zip(("generator_a", "generator_b"), names, strict=True)
@@ -62,7 +62,7 @@ class PersonaPair:
 
 @dataclass
 class Ledger:
-    """Counts of the records that a build read, and the names of those it dropped, by reason."""
+    """Counts of the records that a build read, and the names of the records that it dropped, by reason."""
 
     read: Counter[str] = field(default_factory=Counter)  # number by kind
     # names by reason
@@ -72,7 +72,7 @@ class Ledger:
         self.dropped[why].append(what)
 
     def keeps(self, what: str, faults: Mapping[str, bool]) -> bool:
-        """True if no fault holds; else record ``what`` as dropped for the first fault that holds."""
+        """Return True if no fault holds; otherwise record ``what`` as dropped for the first fault that holds."""
         why = next((fault for fault, holds in faults.items() if holds), None)
         if why is not None:
             self.drop(why, what)
@@ -87,7 +87,7 @@ class Ledger:
         }
 
     def check_left(self, source: str, left: Sequence[object]) -> None:
-        """Raises InputError if ``left`` is empty, with counts by reason for dropping, or else of what was read."""
+        """Check that ``left`` is not empty. Raises InputError with the counts of what was dropped or read."""
         if not left:
             counts = {why: len(names) for why, names in self.dropped.items()} or self.read
             why = ", ".join(f"{what}: {count:,}" for what, count in counts.items()) or "there was nothing"
@@ -95,7 +95,7 @@ class Ledger:
 
 
 def persona_of(fields: Iterable[tuple[str, Any]]) -> dict[str, str]:
-    """The fields with a stated value: not empty, nan, none, refused or "prefer not to say"."""
+    """Keep only the fields with a stated value: not empty, nan, none, refused or "prefer not to say"."""
     stated = ((name, " ".join(str(value).split())) for name, value in fields if value is not None)
     return {
         name: value
@@ -105,8 +105,8 @@ def persona_of(fields: Iterable[tuple[str, Any]]) -> dict[str, str]:
 
 
 def the_file(folder: Path, *patterns: str) -> Path:
-    """The only file below the folder that matches the first pattern, else the next; or ``folder``, if it is that file.
-    Raises InputError if no pattern matches exactly one file."""
+    """Return the only file below the folder that matches the first pattern, or else a later pattern; or ``folder``
+    itself, if it is a matching file. Raises InputError if no pattern matches exactly one file."""
     if folder.is_file() and any(fnmatch(folder.name.casefold(), pattern) for pattern in patterns):
         return folder
     if not folder.is_dir():
@@ -121,7 +121,7 @@ def the_file(folder: Path, *patterns: str) -> Path:
 
 
 def json_rows(path: Path, *needed: str, objects: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-    """Yield each line's object. Raises InputError for a missing field, or if a field of ``objects`` is no object."""
+    """Yield each line's object. Raises InputError if a field is missing, or one of ``objects`` is no object."""
 
     def checked(value: dict[str, Any], number: int) -> dict[str, Any]:
         check_fields(value, *needed, *objects)

@@ -1,4 +1,4 @@
-"""PRISM (Kirk et al. 2024): the best-scored of a person's first responses against a random other."""
+"""PRISM (Kirk et al. 2024): the best-scored first response of a model to a person against another, random one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REFUSAL = re.compile(
 
 
 def prism_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
-    """One response pair for each interaction, by number. Raises InputError for files that are not as published."""
+    """Pair the best response of each interaction with another. Raises InputError for files not as published."""
     people = _people(the_file(folder, "survey.jsonl", "survey.jsonl.gz"))
     responses = _responses(the_file(folder, "utterances.jsonl", "utterances.jsonl.gz"), options, ledger)
     generator = random.Random(options.seed)
@@ -39,7 +39,7 @@ def prism_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[Per
 
 
 def _people(path: Path) -> dict[str, dict[str, str]]:
-    """Personas by user, with the variables of the paper's table 6."""
+    """Read the persona of each user, with the variables of the paper's table 6."""
     needed = ("user_id", "age", "gender", "employment_status", "education", "marital_status")
     return {
         str(row["user_id"]): persona_of(
@@ -60,7 +60,7 @@ def _people(path: Path) -> dict[str, dict[str, str]]:
 
 
 def _responses(path: Path, options: BuildOptions, ledger: Ledger) -> dict[str, list[dict[str, Any]]]:
-    """The usable first responses by interaction."""
+    """Read the usable first responses of each interaction."""
     needed = ("interaction_id", "user_id", "turn", "user_prompt", "model_response", "model_name", "score")
     by_interaction: dict[str, list[dict[str, Any]]] = defaultdict(list)
     refused = _SUBSTRINGS.search if options.choices["refusals"] == SUBSTRING else _REFUSAL.match

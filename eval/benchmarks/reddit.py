@@ -47,7 +47,7 @@ class RedditAnswer:
 
 
 def reddit_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list[PersonaPair]:
-    """Pair each answer with another person's. Raises InputError for a file that is not as published."""
+    """Pair each answer with another person's answer. Raises InputError for a file that is not as published."""
     path = the_file(folder, "synthetic_dataset.jsonl", "synthetic_dataset.jsonl.gz")
     answers = _read(path, ledger)
     ledger.check_left(str(path), answers)
@@ -88,7 +88,7 @@ def _read(path: Path, ledger: Ledger) -> list[RedditAnswer]:
 
 
 def _of_the_nearest(path: Path, answers: Sequence[RedditAnswer], options: BuildOptions) -> dict[str, RedditAnswer]:
-    """For each answer, by name, another person's answer to another question, of the nearest profile that has one."""
+    """Choose for each answer, by name, an answer to another question by the person with the nearest profile."""
     by_person: dict[str, list[RedditAnswer]] = defaultdict(list)
     for answer in answers:
         by_person[answer.profile].append(answer)

@@ -1,7 +1,7 @@
 """Choosing the number of documents in a prompt by their scores: ``pearl eval generation --by-count``.
 
-A margin leaves out documents that score more than that below the best one. The draft at any margin is one of those with
-the 1, 2, ... k best documents, so one set of drafts measures every margin.
+A margin leaves out documents that score more than the margin below the best document. The draft at any margin is one of
+the drafts with the 1, 2, ... k best documents, so one set of drafts measures every margin.
 
 Dimensions in comments: N requests, K documents shown at most.
 """
@@ -30,7 +30,7 @@ MARGINS = 10  # tried, at equal steps of the share of documents that they leave 
 
 
 def by_count(system: System) -> list[System]:
-    """Systems that show the best document, the best two, and so on up to all."""
+    """Return systems that show the best document, the best two documents, and so on up to all."""
     most = max((len(selection.documents) for selection in system.shown), default=0)
     return [
         replace(
@@ -52,9 +52,10 @@ def shown_report(
     *,
     stances: str | None,
 ) -> Json:
-    """Figures of one retriever's drafts by number of documents shown (``written[i]``: i + 1 of them) and by margin.
+    """Measure a retriever's drafts by number of documents shown and by margin. ``written[i]``: the drafts with i + 1
+    documents.
 
-    Only requests count that have a draft for every number. Raises ChatError where no request is left.
+    Only requests that have a draft for every number count. Raises ChatError if no request is left.
     """
     together = complete(written)
     usable = list(compress(cases, together))
@@ -97,7 +98,7 @@ def shown_report(
 
 
 def distances(system: System, most: int) -> Floats:
-    """The distance of each shown document's score below the best one; infinite for missing documents: (N, K)."""
+    """Return how far each shown document scores below the best one, (N, K); infinite for missing documents."""
     behind = np.full((len(system.shown), most), np.inf)
     for row, selection in zip(behind, system.shown, strict=True):
         if selection.top is not None and selection.scores:
@@ -106,15 +107,15 @@ def distances(system: System, most: int) -> Floats:
 
 
 def picked(measured: Sequence[Measures], indices: NDArray[np.intp]) -> Measures:
-    """The measures of one text per request: for request n that of the system with index ``indices[n]``, (N,)."""
+    """Choose one system's text for each request, by index (N,), and return the measures of the chosen texts."""
     rows = np.arange(len(indices))
     names = measured[0].features
     return Measures({name: np.stack([drafts.features[name] for drafts in measured])[indices, rows] for name in names})
 
 
 def margins(behind: Floats) -> list[float]:
-    """The margins to try, each leaving out about a tenth of the documents more than the next; none where nothing can be
-    left out. ``behind``: how far each document scores below the best, infinite for missing ones, (N, K)."""
+    """Return the margins to try, in steps of a tenth of the documents; empty if nothing can be left out. ``behind``:
+    how far each document scores below the best, infinite for missing documents, (N, K)."""
     others = behind[:, 1:][np.isfinite(behind[:, 1:])]
     if not len(others):
         return []

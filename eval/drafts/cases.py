@@ -1,5 +1,5 @@
-"""Texts that people really wrote for a request, to be written again: from gains files or histories, and as items that
-judges compare."""
+"""Requests with the text that a person really wrote, for which drafts are made and compared: from gains files, from
+histories, and as items for judges."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A request to write for, with what its user really wrote."""
+    """A request for which drafts are made, and what its user really wrote (``target``)."""
 
     record: GainsRecord
     owner: str  # whose history it is; a record without a user has an owner of its own
@@ -36,7 +36,7 @@ class Case:
 
 
 def cases_of(records: Sequence[GainsRecord]) -> list[Case]:
-    """A case for each record that has a target."""
+    """Make a case (a request with its real answer) of each record that has a target."""
     return [
         Case(record, f"record {index}" if record.user_id is None else f"user {record.user_id}", record.target)
         for index, record in enumerate(records)
@@ -45,7 +45,7 @@ def cases_of(records: Sequence[GainsRecord]) -> list[Case]:
 
 
 def sample(cases: Sequence[Case], limit: int | None, seed: int = 0) -> list[Case]:
-    """Sample at most ``limit`` cases, in their order, one of every user before a second of any."""
+    """Sample at most ``limit`` cases, as evenly over users as possible; the cases keep their order."""
     if limit is None or limit >= len(cases):
         return list(cases)
     generator = random.Random(seed)
@@ -59,7 +59,7 @@ def sample(cases: Sequence[Case], limit: int | None, seed: int = 0) -> list[Case
 
 
 def without_near_duplicates(cases: Sequence[Case], threshold: float) -> list[Case]:
-    """Remove documents with ``threshold`` of their target's word trigrams or more, and cases left without documents."""
+    """Remove documents that share at least ``threshold`` of the target's word trigrams, and cases without documents."""
     left = []
     for case in cases:
         keep = kept_documents(case.record, threshold)
@@ -70,8 +70,8 @@ def without_near_duplicates(cases: Sequence[Case], threshold: float) -> list[Cas
 
 
 def held_back(path: Path, targets: int, split: str | None = None) -> list[Case]:
-    """A case for each of a user's most recent texts that answer a request, at most ``targets``. The case's documents
-    are the user's texts before the first of those, without copies of them; users without such a text are left out.
+    """Make cases of each user's most recent texts that answer a request, at most ``targets``, with the texts before the
+    first of them as documents. Users without such a text are left out.
 
     Raises InputError that names file, line and field of the first bad line, for a file without such a text, and for an
     unknown split.
@@ -87,7 +87,7 @@ def held_back(path: Path, targets: int, split: str | None = None) -> list[Case]:
 
 
 def cases_of_histories(histories: Mapping[str, Sequence[Document]], targets: int) -> list[Case]:
-    """A case for each of a user's ``targets`` latest texts that answer a request, with the texts before the first."""
+    """Make cases of each user's ``targets`` latest texts that answer a request; earlier texts are the documents."""
     parts = [partition(user, documents, targets=targets) for user, documents in histories.items()]
     records = [
         GainsRecord(
@@ -106,7 +106,7 @@ def cases_of_histories(histories: Mapping[str, Sequence[Document]], targets: int
 
 
 def case_ids(cases: Sequence[Case]) -> list[str]:
-    """The id of each case as an item: its record's, or the case's index if ids are missing or repeated."""
+    """Return each case's id as an item: its record's id, or the case's index if ids are missing or repeated."""
     ids = [case.record.id for case in cases if case.record.id is not None]
     usable = len(ids) == len(set(ids)) == len(cases)  # several files may use one id
     return ids if usable else [str(index) for index in range(len(cases))]
@@ -115,8 +115,8 @@ def case_ids(cases: Sequence[Case]) -> list[str]:
 def items_of(
     cases: Sequence[Case], names: Sequence[str], written: Sequence[Sequence[WrittenText]], generator: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield an item per case: the drafts of the model ``generator`` with each system of ``names``, and as reference the
-    user's real text."""
+    """Yield an item for judges per case: the model ``generator``'s drafts with each system of ``names``, and what the
+    user really wrote as reference."""
     ids = case_ids(cases)
     for index, case in enumerate(cases):
         yield {
@@ -130,5 +130,5 @@ def items_of(
 
 
 def rounds(groups: Iterable[Sequence[T]]) -> list[list[T]]:
-    """The first members of all groups, then the second members of those that have one, and so on."""
+    """Return the first members of all groups, then the second members of the groups that have one, and so on."""
     return [[member for member in members if member is not None] for members in zip_longest(*groups)]

@@ -1,4 +1,4 @@
-"""Comparing texts of several systems for the same requests with what the users really wrote.
+"""Comparing drafts of several systems with what the users really wrote for the same requests.
 
 Dimensions in comments: N requests, F features, R resamples.
 """
@@ -38,7 +38,7 @@ Mask = NDArray[np.bool_]  # (N,)
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """One system's texts as features, from whose sums the metrics are computed."""
+    """The measures of a system's texts, as features: a metric is computed from the sums of its features."""
 
     features: Mapping[str, Floats]  # by metric, (N, F); the metric is a function of their sums
     stances: tuple[str | None, ...] = ()  # of the texts
@@ -48,26 +48,26 @@ class Measures:
 
 
 def mixed(share: Floats, first: Measures, second: Measures) -> Measures:
-    """Mix, for each request, a share of the first system's text with the rest of the second's: 1 or 0 picks a text, a
-    share in between gives the expectation of picking at random. ``share``: (N,)."""
+    """Mix the measures of two systems: for each request, ``share`` (N,) of the first system's measures and 1 -
+    ``share`` of the second's, which is the expectation of choosing a text at random."""
     weight = share[:, None]
     parts = {name: (values, second.features[name]) for name, values in first.features.items()}
     return Measures({name: weight * one + (1 - weight) * other for name, (one, other) in parts.items()})
 
 
 def mean_of_sums(sums: Floats) -> Floats:
-    """The mean, from the sums of the values and of their number: (R, 2) -> (R,)."""
+    """Compute the mean from the sum of the values and their number: (R, 2) -> (R,)."""
     return np.asarray(sums[:, 0] / sums[:, 1])
 
 
 def macro_f1_of_sums(sums: Floats) -> Floats:
-    """Macro F1 from hits, false alarms and misses: (R, F) -> (R,); NaN if neither text nor target takes some stance."""
+    """Compute macro F1 from hits, false alarms and misses: (R, F) -> (R,); NaN if a stance is taken nowhere."""
     hits, alarms, misses = (sums[:, first::3] for first in range(3))
     return np.asarray((2 * hits / (2 * hits + alarms + misses)).mean(axis=1))
 
 
 def of_sums(name: str) -> Callable[[Floats], Floats]:
-    """The function that computes a metric from the sums of its features."""
+    """Return the function that computes a metric from the sums of its features."""
     return macro_f1_of_sums if name == MACRO_F1 else mean_of_sums
 
 
@@ -76,8 +76,8 @@ def _fold(name: str, bootstrap: Bootstrap, measured: Measures) -> Estimate:
 
 
 def chances(default: Measures, settings: Sequence[Measures], clusters: Sequence[str]) -> dict[str, float]:
-    """By metric, the share of random exchanges with ``default`` whose best setting gains as much as the real best
-    setting does. A gain is an improvement of the metric: a fall where lower is better."""
+    """Return for each metric the permutation p-value of the best setting's improvement over ``default``, which is a
+    decrease of metrics where lower is better."""
 
     def gained(metric: Metric[Measures], sums: Floats) -> Floats:
         return of_sums(metric.name)(sums) * (1 if metric.higher_is_better else -1)
@@ -198,7 +198,7 @@ ONLY_IN_JSON = (UNSUPPORTED, COMMITMENT, DROPPED)  # a table has their sum and w
 
 
 def metrics_in(row: Mapping[str, Any]) -> list[Metric[Measures]]:
-    """The metrics that a row of a result has and that its table shows."""
+    """Return the metrics that a result's row has and that its table shows."""
     known = (*METRICS, *BENCHMARK_METRICS)
     return [metric for metric in known if metric.name in row and metric.name not in ONLY_IN_JSON]
 
@@ -216,13 +216,13 @@ def _rouge_scorer(*names: str) -> Any:
 
 
 def rouge(target: str, draft: str) -> tuple[float, float]:
-    """F1 of ROUGE-1 and ROUGE-2 (Lin 2004): the words and pairs of words that two texts share."""
+    """Compute the F1 of ROUGE-1 and ROUGE-2 (Lin 2004): of the words and of the word pairs that two texts share."""
     scores = _rouge_scorer(ROUGE_1, ROUGE_2).score(target, draft)
     return scores["rouge1"].fmeasure, scores["rouge2"].fmeasure
 
 
 def rouge_l(target: str, draft: str) -> float:
-    """F1 of ROUGE-L (Lin 2004): the longest common subsequence of words."""
+    """Compute the F1 of ROUGE-L (Lin 2004): of the longest common subsequence of words."""
     return float(_rouge_scorer(ROUGE_L).score(target, draft)[ROUGE_L].fmeasure)
 
 
@@ -234,29 +234,29 @@ class _NoSynonyms:
 
 
 def meteor(target: str, draft: str) -> float:
-    """METEOR (Banerjee and Lavie 2005) of a draft, by words and Porter stems, without synonyms."""
+    """Compute METEOR (Banerjee and Lavie 2005) of a draft, by words and Porter stems, without synonyms."""
     from nltk.translate.meteor_score import single_meteor_score
 
     return float(single_meteor_score(rouge_words(target), rouge_words(draft), wordnet=_NoSynonyms()))
 
 
 def where_known(values: Iterable[float | None]) -> Floats:
-    """Each value with a 1 in the second column; two zeros for a value that is not known: (N, 2)."""
+    """Stack each value with a 1, or two zeros if the value is None: (N, 2)."""
     return np.array([(0.0, 0.0) if value is None else (value, 1.0) for value in values], np.float64)
 
 
 def with_costs(measured: Measures, texts: Sequence[WrittenText]) -> Measures:
-    """Add the tokens and seconds of each text, where they are known."""
+    """Add the tokens and seconds of each text to the measures, where they are known."""
     tokens = where_known(text.usage.total_tokens or None if text.usage else None for text in texts)
     features = {TOKENS: tokens, SECONDS: where_known(text.seconds for text in texts)}
     return Measures({**measured.features, **features}, measured.stances)
 
 
 class TargetMetrics:
-    """Measures drafts against target texts; each pair of texts is scored once.
+    """Measures drafts against target texts.
 
-    ``stances`` is the preset of the stance rules, None to leave stances out. ``histories`` are each user's earlier
-    texts; likeness is measured where any is long enough. Claims are measured where the ``requests`` are known.
+    ``stances``: the preset of the stance rules, None to leave stances out. ``histories``: each user's earlier texts;
+    likeness is measured if any is long enough. ``requests``: claims are measured if these are given.
     """
 
     def __init__(
@@ -282,7 +282,7 @@ class TargetMetrics:
     def of(
         cls, cases: Sequence[Case], bertscore: BertScore, stances: str | None, *, benchmark: bool = False
     ) -> TargetMetrics:
-        """The metrics of drafts against what the users really wrote; with ``benchmark``, BENCHMARK_METRICS too."""
+        """Make the metrics of drafts against what the users really wrote; ``benchmark`` adds BENCHMARK_METRICS."""
         histories = [case.earlier_texts for case in cases]
         requests = [case.record.request.text for case in cases]
         targets = [case.target for case in cases]
@@ -296,7 +296,7 @@ class TargetMetrics:
         return tuple(metric for metric in known if measured.get(metric.name, True))
 
     def measure(self, texts: Sequence[str], shown: Iterable[Sequence[Document]] | None = None) -> Measures:
-        """Measure one text for each target; ``shown``: the documents each was written from, None for none."""
+        """Measure one text for each target; ``shown``: the documents that each text was written from."""
         shared = [rouge(target, text) for target, text in zip(self._targets, texts, strict=True)]
         values: dict[str, Sequence[float]] = {
             ROUGE_1: [first for first, _ in shared],
@@ -316,11 +316,11 @@ class TargetMetrics:
         return Measures(features | {MACRO_F1: stance_features(self.stances, taken)}, taken)
 
     def _likenesses(self, texts: Sequence[str]) -> Floats:
-        """The probability that the user wrote the text, unknown where the text or the history is too short to say."""
+        """Return the probability that the user wrote each text, unknown if the text or the history is too short."""
         return where_known(person.score(text).probability for person, text in zip(self._people, texts, strict=True))
 
     def _claims(self, texts: Sequence[str], shown: Iterable[Sequence[Document]]) -> dict[str, list[float]]:
-        """The number of claims of each text, by kind and of all; nothing where the requests are not known."""
+        """Count the claims of each text, by kind and in all; empty if the requests are not known."""
         if not self._requests:
             return {}
         claims = (
@@ -339,8 +339,8 @@ class TargetMetrics:
 
 
 def stance_features(true: Sequence[str | None], taken: Sequence[str | None]) -> Floats:
-    """Hits, false alarms and misses of each stance, (N, 3 * stances). A target without a stance counts as none of them;
-    a text without a stance counts as a miss only."""
+    """Count hits, false alarms and misses of each stance, (N, 3 * stances). A target without a stance counts for none
+    of them; a text without a stance is only a miss."""
     facts = [
         [
             wanted is not None and fact
@@ -353,7 +353,7 @@ def stance_features(true: Sequence[str | None], taken: Sequence[str | None]) -> 
 
 
 def complete(written: Sequence[Sequence[WrittenText]]) -> Mask:
-    """True for the requests for which every system has a text, (N,). Raises ChatError where there is none."""
+    """Return True for the requests for which every system has a text, (N,). Raises ChatError if there is none."""
     together: Mask = np.array([all(text.text is not None for text in texts) for texts in zip(*written, strict=True)])
     if not together.any():
         failures = Counter(text.failure for texts in written for text in texts if text.failure)
@@ -373,7 +373,7 @@ def counts(texts: Sequence[WrittenText]) -> dict[str, Any]:
 
 
 def left_out(result: Json, texts: str) -> list[str]:
-    """A sentence that says how many requests were left out because their ``texts`` failed; no sentence if none were."""
+    """Return a sentence on how many requests were left out because their ``texts`` failed; empty if none were."""
     missing = result["requests"] - result["n"]
     return (
         [f"{missing:,} of {counted(result['requests'], 'request')} left out, whose {texts} failed."] if missing else []

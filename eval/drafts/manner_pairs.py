@@ -37,11 +37,11 @@ class AnsweredRequest:
 
 
 def answered(path: Path, users: Sequence[str], most: int) -> list[AnsweredRequest]:
-    """The most recent texts that answer a request, at most ``most`` per user, oldest first; all users if none are
-    named.
+    """Read the most recent texts that answer a request, at most ``most`` per user, oldest first; of all users if none
+    is named.
 
-    Of several texts for one request only the last counts: their pairs would share a draft. Raises InputError for an
-    unknown user, and where nothing answers a request.
+    Of several texts for the same request only the last is used. Raises InputError for an unknown user, and if no text
+    answers a request.
     """
     histories = read_histories(path, timestamp_required=False)
     for user in users:
@@ -60,8 +60,8 @@ def answered(path: Path, users: Sequence[str], most: int) -> list[AnsweredReques
 
 
 def manner_pairs(cases: Sequence[AnsweredRequest], drafts: Sequence[str | None], model: str) -> AnnotatedPairs:
-    """A pair for each draft: the person's text and the draft in random order, with an annotator that always prefers the
-    person's text, and one for each user, which votes on that user's pairs only."""
+    """Pair each draft with the person's text, in random order. An annotator votes for the person's text in every pair;
+    an annotator per user does so only in that user's pairs."""
     pairs = []
     for case, draft in zip(cases, drafts, strict=True):
         if draft is None:
@@ -93,7 +93,8 @@ NAMES = ("prompt", "request")
 
 
 def read_prompts(path: Path) -> list[str]:
-    """The distinct prompts of a file: JSON Lines with a ``prompt`` or ``request``, or text with one prompt per line.
+    """Read the distinct prompts of a file: JSON Lines with a ``prompt`` or ``request``, or text with one prompt per
+    line.
 
     Raises InputError that names file, line and field.
     """
@@ -117,7 +118,7 @@ def _prompt(value: dict[str, Any], number: int) -> str:
 
 
 def answer_of(reply: Reply | Failed) -> WrittenText:
-    """The model's answer without its reasoning, or the failure."""
+    """Return the model's answer without its reasoning, or the failure."""
     if isinstance(reply, Failed):
         return WrittenText(None, reply.reason)
     text = without_reasoning(reply.text).strip()
@@ -127,8 +128,8 @@ def answer_of(reply: Reply | Failed) -> WrittenText:
 def model_pairs(
     prompts: Sequence[str], answers: Sequence[Sequence[str | None]], models: tuple[str, str]
 ) -> AnnotatedPairs:
-    """A pair, in random order, for each prompt that both models answered, with an annotator for each model that always
-    prefers that model's answer."""
+    """Pair two models' answers to each prompt that both answered, in random order. Each model has an annotator that
+    always votes for its answer."""
     pairs = []
     for prompt, *texts in zip(prompts, *answers, strict=True):
         if None in texts:

@@ -1,5 +1,5 @@
-"""Public benchmarks of personal writing, read from the files that their authors publish: texts that people really wrote
-for a request, with the texts each wrote before. Faulty records are left out and counted."""
+"""Public benchmarks of personal writing, read from the files that their authors publish: requests, what people really
+wrote for them, and the same people's earlier texts. Faulty records are left out and counted."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Benchmark:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkData:
-    """The cases of a benchmark, with counts of what was left out and a checksum of the files they are from."""
+    """The cases of a benchmark, counts of what was left out, and a checksum of the files."""
 
     cases: tuple[Case, ...]
     ledger: Ledger
@@ -69,14 +69,14 @@ class BenchmarkData:
     sha256: str  # of all files, by name
 
     def among(self, users: int | None, past: int | None, seed: int) -> list[Case]:
-        """The cases of a random sample of users, each case with only the ``past`` newest of its earlier texts."""
+        """Return the cases of a random sample of ``users`` users, each with only its ``past`` newest documents."""
         owners = sorted({case.owner for case in self.cases})
         drawn = set(owners if users is None else random.Random(seed).sample(owners, min(users, len(owners))))
         return [_newest(case, past) for case in self.cases if case.owner in drawn]
 
 
 def read_benchmark(benchmark: Benchmark, folder: Path, targets: int) -> BenchmarkData:
-    """Read a benchmark's folder or file. Raises InputError for files of something else, and where no item is left."""
+    """Read a benchmark's folder or file. Raises InputError for other files, and if no item is left."""
     paths = _matching(folder, benchmark)
     if not paths:
         others = [other.name for other in BENCHMARKS.values() if other is not benchmark and _matching(folder, other)]
@@ -107,13 +107,13 @@ def _newest(case: Case, past: int | None) -> Case:
 
 
 def _part(paths: Sequence[Path]) -> list[Path]:
-    """The files of one part of a data set, the first of HELD_OUT that is there; all where no name says its part."""
+    """Return the files of the first part in HELD_OUT that exists; all files if no name says its part."""
     by_part = ([path for path in paths if part in path.name.lower()] for part in HELD_OUT)
     return next(filter(None, by_part), list(paths))
 
 
 def _lamp(paths: Sequence[Path], targets: int, ledger: Ledger) -> list[Case]:
-    """LaMP's generation tasks (Salemi et al. 2024): questions, and their outputs in a file of their own."""
+    """Read LaMP's generation tasks (Salemi et al. 2024): a file of questions, and a file of their outputs."""
     questions = [path for path in paths if "_questions" in path.name]
     questions = _part([path for path in questions if _outputs_of(path).exists()])
     if len(questions) != 1:
@@ -139,7 +139,7 @@ def _outputs_of(questions: Path) -> Path:
 
 
 def _outputs(path: Path) -> tuple[str, dict[str, Any]]:
-    """The task, and the target of each question by its id."""
+    """Read the task, and the target of each question by id."""
     with reading(path) as raw, decompressed(raw) as file:
         try:
             value = orjson.loads(file.read())
@@ -169,7 +169,7 @@ def _longlamp(paths: Sequence[Path], targets: int, ledger: Ledger) -> list[Case]
 
 
 def _rows(path: Path, ledger: Ledger) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a Parquet file, a JSON array or JSON Lines, of which a line that cannot be read is left out."""
+    """Yield the rows of a Parquet file, a JSON array or JSON Lines; unreadable lines of JSON Lines are skipped."""
     if path.suffix == ".parquet":
         from pyarrow import ArrowInvalid
         from pyarrow.parquet import ParquetFile
@@ -193,7 +193,7 @@ FieldsOf = Callable[[Mapping[str, Any]], tuple[str, tuple[str, ...]] | None]
 
 
 def _profile(row: Mapping[str, Any], fields: FieldsOf, ledger: Ledger) -> list[Document]:
-    """The texts of a profile, in its order; a record without one is left out. Other keys of a record do not count."""
+    """Read the texts of a profile, in its order; records without a text are left out."""
     documents = []
     records = row.get("profile")
     for number, record in enumerate(records if isinstance(records, list) else (), start=1):
@@ -240,7 +240,7 @@ def _case(
 
 
 def _held_back(histories: Mapping[str, list[Document]], targets: int, ledger: Ledger) -> list[Case]:
-    """The newest texts of each user, with those before them."""
+    """Make cases of each user's newest texts, with the texts before them."""
     cases = cases_of_histories(histories, targets)
     for user in histories.keys() - {case.record.user_id for case in cases}:
         ledger.drop("user without an earlier text", user)
@@ -248,8 +248,8 @@ def _held_back(histories: Mapping[str, list[Document]], targets: int, ledger: Le
 
 
 def _blogs(paths: Sequence[Path], targets: int, ledger: Ledger) -> list[Case]:
-    """The Blog Authorship Corpus (Schler et al. 2006): one file per blogger, not quite XML. A post has no title: its
-    first sentence is the request, the rest is the text."""
+    """Read the Blog Authorship Corpus (Schler et al. 2006): one file per blogger, not quite XML. A post has no title:
+    its first sentence is the request, the rest is the text."""
     histories: dict[str, list[Document]] = {}
     for path in paths:
         raw = path.read_bytes()
@@ -286,13 +286,13 @@ def _blog_time(date: str) -> float | None:
 
 
 def _lines(text: str) -> str:
-    """The text without blanks at the ends of lines, and with one empty line between paragraphs."""
+    """Remove blanks at the ends of lines, and keep only one empty line between paragraphs."""
     return re.sub(r"\n{2,}", "\n\n", "\n".join(line.strip() for line in text.strip().splitlines()))
 
 
 def _aeslc(paths: Sequence[Path], targets: int, ledger: Ledger) -> list[Case]:
-    """AESLC (Zhang and Tetreault 2019): one file per mail of the Enron corpus, named by owner, folder and number. Only
-    mails that the owner sent count as the owner's own; the numbers stand for the time."""
+    """Read AESLC (Zhang and Tetreault 2019): one file per mail of the Enron corpus, named by owner, folder and number.
+    Only mails that the owner sent count; the numbers stand for the time."""
     histories: dict[str, list[Document]] = {}
     for path in paths:
         ledger.read["mails"] += 1
@@ -311,8 +311,8 @@ def _aeslc(paths: Sequence[Path], targets: int, ledger: Ledger) -> list[Case]:
 
 
 def _histories(paths: Iterable[Path], targets: int, ledger: Ledger) -> list[Case]:
-    """Histories as ``pearl import jsonl`` takes them, where a bad line is an error; a user of two files counts once.
-    Data sets without times have made-up ones, which may lie in the future."""
+    """Read histories as ``pearl import jsonl`` does; users are joined over files. Times may lie in the future, since
+    data sets without times have made-up ones. Raises InputError for a bad line."""
     histories: dict[str, list[Document]] = {}
     for path in paths:
         for user, documents in read_histories(path, timestamp_required=True, now=math.inf).items():

@@ -1,9 +1,9 @@
-"""The stance a comment takes on its reader: "you are in the wrong" (YTA) or "you are not" (NTA), by its words alone
-(papers/pearl.txt, section 5.1).
+"""The stance that a comment takes on its reader: "you are in the wrong" (YTA) or "you are not" (NTA), found by rules on
+its words (papers/pearl.txt, section 5.1).
 
-Our rules prefer no answer to a wrong one: a text with no verdict, with both, or with one of the other two customary
-verdicts (everybody or nobody is in the wrong) has no stance. The published keywords, of
-caisa-lab/perspectivism-personalization, are sought anywhere in a text: "nta" is found in "presentation", too.
+A text with no verdict, with both, or with another customary verdict (everybody or nobody is in the wrong) has no
+stance. The published keywords, of caisa-lab/perspectivism-personalization, are sought anywhere in a text: "nta" is
+found in "presentation", too.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ _QUESTIONED = re.compile(r"\s*[\"'“”’*]*\?")
 
 
 def stance(text: str, preset: str = CORRECTED) -> str | None:
-    """YTA, NTA, or None for a text without a clear stance."""
+    """Return YTA, NTA, or None if the text has no clear stance."""
     if preset == AS_PUBLISHED:
         lower = text.lower()
         keywords = {YTA: YTA_KEYWORDS, NTA: NTA_KEYWORDS}

@@ -34,7 +34,7 @@ class SystemSelection:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A way to get a draft for each case: the documents that it shows a chat model, or ready texts."""
+    """A way to get a draft for each case: documents to show to a chat model, or ready texts."""
 
     name: str
     kind: str  # MODEL, measured; BASELINE, which it must beat; or TRIVIAL, without a chat model
@@ -43,15 +43,15 @@ class System:
     threshold: float | None = None  # a retriever's theta, None for never
 
     def documents(self, among: Iterable[Any]) -> list[tuple[Document, ...]]:
-        """The documents shown for each case for which ``among`` is true."""
+        """Return the documents shown for each case for which ``among`` is true."""
         return [selection.documents for selection in compress(self.shown, among)]
 
 
 def retrieved(
     name: str, retriever: Retriever, cases: Sequence[Case], k: int, *, kind: str, exactly: bool = False
 ) -> System:
-    """A system that shows the documents the service would show with this retriever; ``exactly`` k of them, as if the
-    request named k. Raises InputError for a score that is not finite."""
+    """Make a system that shows the documents that the service would show with this retriever, at most k; ``exactly``:
+    always k, if there are as many. Raises InputError for a score that is not finite."""
     records = [case.record for case in cases]
     shown = []
     for record, scores in zip(records, score_records(name, retriever, records).scores, strict=True):
@@ -64,7 +64,7 @@ def retrieved(
 
 
 def zero_shot_system(cases: Sequence[Case]) -> System:
-    """A system that shows no documents: drafts are made from the request alone (ZSHOT-NP of section 5.1)."""
+    """Make a system that shows no documents: drafts are made from the request alone (ZSHOT-NP of section 5.1)."""
     return System(ZERO_SHOT, BASELINE, tuple(SystemSelection() for _ in cases))
 
 
@@ -77,11 +77,11 @@ def k_shot_system(
     balanced: bool,
     near_duplicates: float | None = None,
 ) -> System:
-    """A system that shows the same k random documents for every request, one of each other user before a second of any
-    (KSHOT-NP of section B.3); fewer only where all others together have fewer.
+    """Make a system that shows the same k random documents of other users for every request, spread over users
+    (KSHOT-NP of section B.3).
 
-    Documents of the request's own user are passed over, as are those that contain at least ``near_duplicates`` of its
-    target. ``balanced`` alternates between the stances. Raises InputError where nothing is left to show.
+    Skipped are documents of the request's own user, and those that contain at least ``near_duplicates`` of its target.
+    ``balanced`` alternates between the stances. Raises InputError if nothing is left to show.
     """
     drawn = _strangers(everyone, seed, balanced=balanced)
     shown = []
@@ -107,8 +107,8 @@ class Stranger:
 
 
 def _strangers(everyone: Sequence[Case], seed: int, *, balanced: bool) -> list[Stranger]:
-    """Everybody's documents in random order, the first of each user before the second of any. ``balanced``: only those
-    that take a stance, one stance after the other while there are both."""
+    """Return everybody's documents in random order, the first of each user before any second. ``balanced``: only
+    documents that take a stance, in alternation while there are both."""
     by_owner: dict[str, dict[str, Stranger]] = defaultdict(dict)
     for case in everyone:  # records of one user share documents
         by_owner[case.owner] |= {document.text: Stranger(case.owner, document) for document in case.record.documents}
@@ -123,18 +123,18 @@ def _strangers(everyone: Sequence[Case], seed: int, *, balanced: bool) -> list[S
 
 
 def _in_turns(strangers: Sequence[Stranger]) -> Iterable[Stranger]:
-    """One of each stance after the other, then what is left."""
+    """Alternate between the stances, then append what is left."""
     return chain.from_iterable(
         rounds([stranger for stranger in strangers if stance(stranger.document.text) == label] for label in STANCES)
     )
 
 
 def copied(system: System) -> System:
-    """A system whose drafts are the retriever's best documents, word for word."""
+    """Make a system whose drafts are the retriever's best documents, word for word."""
     texts = tuple(shown.top.document.text if shown.top else "" for shown in system.shown)
     return System(f"copy of {system.name}", TRIVIAL, system.shown, texts)
 
 
 def constant(text: str, size: int) -> System:
-    """A system whose draft for every request is the same few words."""
+    """Make a system whose draft for every request is ``text``."""
     return System(f"always {text}", TRIVIAL, tuple(SystemSelection() for _ in range(size)), (text,) * size)

@@ -1,6 +1,6 @@
 """The authorship judge (papers/pearl.txt, section 5, table 2, prompts 7 and 8): which of two drafts did the author of a
-reference more likely write? Measures how often each system's drafts are taken for the author's, and how reliable the
-judge is."""
+reference text more likely write? Measures how often each system's drafts are taken for the author's, and how reliable
+the judge is."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ file. The first of the two systems is the proposed one (P), the other the baseli
 
 @dataclass(frozen=True, slots=True)
 class AuthorshipItem:
-    """A reference with the drafts (``texts``) of the proposed system and of the baseline; ``owner`` names the user who
-    wrote the reference, or the item's line if the file does not say."""
+    """A reference text, and drafts (``texts``) of the proposed system and of the baseline. ``owner``: the user who
+    wrote the reference, or the item's line if the file names none."""
 
     line: int
     id: str
@@ -109,7 +109,8 @@ class AuthorshipItem:
 
 
 def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem], AuthorshipOptions]:
-    """Read items for two systems, those named or else the only two there are; items with a null draft count as failed.
+    """Read items with drafts of two systems: those in the options, or the only two in the file. Items without both
+    drafts are counted as failed.
 
     Raises InputError that names file, line and field of the first bad line.
     """
@@ -152,7 +153,7 @@ def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem],
 
 
 def _texts(value: Any, param: str, check: Callable[..., str]) -> dict[str, str | None]:
-    """Check and return the texts by system, each a string or null."""
+    """Check that each system's text is a string or null, and return the texts by system."""
     texts = check_object(value, param)
     for name, text in texts.items():
         if text is not None:
@@ -224,7 +225,7 @@ def ask(trial: Trial[AuthorshipItem], options: AuthorshipOptions) -> Messages:
 
 
 def ask_again(judgement: Judgement[AuthorshipItem], reply: str, options: AuthorshipOptions) -> Messages | None:
-    """Ask for the verdict alone, after the judge's reply; None if the verdict was read."""
+    """Ask for only the verdict, after the judge's reply; None if the verdict was read."""
     if not isinstance(judgement.verdict, Invalid):
         return None
     return (*ask(judgement.trial, options), Message("assistant", reply), Message("user", _AGAIN))
@@ -254,8 +255,8 @@ OUTCOMES = {FIRST: "proposed", SECOND: "baseline", TIE: "tie"}  # whatever the o
 
 
 def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) -> dict[str, Any]:
-    """The systems compared and how, the checks of the items, and the figures. Intervals are by bootstrap over users, or
-    over items if all are of one user; Wilson's intervals of shares are added, which take judgements for independent."""
+    """Compute the judge's report: which systems were compared, checks of the items, and figures. Intervals are by
+    bootstrap over users (over items if there is only one user); shares also have Wilson's intervals."""
     items, every = judgements.items.every, judgements.every
     assert options.systems is not None
     columns = PairColumns.of(every, lambda item: item.owner)
@@ -294,8 +295,8 @@ def figures(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) 
 
 
 def rates(columns: PairColumns, bootstrap: Bootstrap, *, dropped: bool = False) -> dict[str, Any]:
-    """The paper's P, B and T: shares of verdicts for the proposed system, the baseline and a tie over items and runs;
-    judgements without an answer are ``dropped``, or have a share of their own."""
+    """Compute the paper's P, B and T: the shares of verdicts for the proposed system, for the baseline, and of ties.
+    Judgements without an answer are ``dropped``, or have a share of their own."""
     among = columns.answered if dropped else np.ones(len(columns.code))
     parts = {outcome: columns.says(code) for code, outcome in OUTCOMES.items()}
     if not dropped:
@@ -304,8 +305,8 @@ def rates(columns: PairColumns, bootstrap: Bootstrap, *, dropped: bool = False) 
 
 
 def sign_test(columns: PairColumns, owners: Sequence[str]) -> dict[str, Any]:
-    """Sign test over users, who are independent: the number of users with whom each system wins more often than the
-    other, and the p-value. ``owners`` are the users of the judgements, (N,)."""
+    """Make a sign test over users: count the users with whom each system wins more often than the other, and compute
+    the p-value. ``owners``: the user of each judgement, (N,)."""
     _, user = np.unique(owners, return_inverse=True)
     wins = np.bincount(user, weights=columns.taken)  # of each user, less its losses
     won, lost = int((wins > 0).sum()), int((wins < 0).sum())
@@ -335,7 +336,8 @@ RULES: Mapping[str, tuple[str, Callable[[Trial[AuthorshipItem]], float]]] = {
 def rules(
     every: Sequence[Judgement[AuthorshipItem]], columns: PairColumns, bootstrap: Bootstrap
 ) -> list[dict[str, Any]]:
-    """The rates of each trivial rule, and how often the judge agrees with it, among judgements with an answer."""
+    """Compute the rates of each trivial rule, such as "always the longer draft", and how often it agrees with the
+    judge."""
     codes = {}
     for name, (description, rule) in RULES.items():
         sides = np.array([rule(judgement.trial) for judgement in every])
@@ -356,7 +358,7 @@ def rules(
 
 
 def lines(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) -> Iterator[dict[str, Any]]:
-    """Yield a record for each trial: item, run, system shown first, verdict or the reason for none, and reply."""
+    """Yield a record for each trial: item, run, system shown first, verdict or why there is none, and reply."""
     for judgement, text in judgements.first.with_texts():
         yield {
             "item": judgement.trial.item.id,
@@ -373,7 +375,7 @@ def lines(judgements: Judgements[AuthorshipItem], options: AuthorshipOptions) ->
 
 
 def tables(result: Json) -> Iterator[Table]:
-    """Tables of win rates, the judge's reliability, trivial rules for comparison, and faults of the items."""
+    """Yield the tables of win rates, of the judge's reliability, of trivial rules, and of faults of the items."""
     shares = {
         "every judgement": result["rates_invalid_counted"],
         "those with an answer": result["rates_invalid_dropped"],

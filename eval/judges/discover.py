@@ -1,6 +1,6 @@
-"""Traits that tell two sets of texts apart, found by a chat model (Inverse Constitutional AI, Findeis et al. 2025): it
-proposes rules for pairs, similar proposals are merged into one, and votes on pairs decide which rules stay. A vote is
-for a rule if it chooses the text that the reference annotator chooses."""
+"""Finding rules that tell two sets of texts apart, by a chat model (Inverse Constitutional AI, Findeis et al. 2025).
+The model proposes rules for pairs of texts, similar proposals are merged, and votes on pairs decide which rules stay. A
+vote is for a rule if it chooses the text that the reference annotator chooses."""
 
 from __future__ import annotations
 
@@ -76,8 +76,9 @@ Reply with one JSON object and nothing else: {{"rule": "Select the response that
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """Settings of a discovery. ``proposals``: rules asked for per question; ``clusters``: most rules voted on;
-    ``least``: share of votes that a rule needs; ``voting``: options of the judge that votes."""
+    """Settings of a discovery. ``proposals``: rules to ask for per question; ``clusters``: the most rules to vote on;
+    ``least``: the share of votes that a rule needs; ``voted``, ``share_of``: values of the choices VOTED and SHARE_OF;
+    ``voting``: the options of the judge that votes."""
 
     proposals: int
     clusters: int
@@ -89,8 +90,8 @@ class Discovery:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Proposals that say much the same, the most central first, and the ``rule`` that stands for them: ``rewritten`` by
-    the model, or else the most central proposal."""
+    """Similar proposals, the most central first, and a ``rule`` for all of them, which the model wrote if
+    ``rewritten``."""
 
     rule: str
     members: tuple[str, ...]
@@ -99,7 +100,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class RuleVotes:
-    """A rule and the votes on it. ``without``: the number of pairs without a vote because a call failed."""
+    """A rule and its votes. ``without``: the number of pairs that have no vote because a call failed."""
 
     cluster: Cluster
     votes: Mapping[str, int]
@@ -110,7 +111,7 @@ class RuleVotes:
         return self.votes["for"] - self.votes["against"]
 
     def faults(self, discovery: Discovery) -> list[str]:
-        """The names of the filter's conditions that the rule fails."""
+        """Return the names of the conditions for keeping a rule that this rule fails."""
         votes = self.votes
         valid = sum(votes.values()) - votes["invalid"]
         aside = votes["both"] + votes["neither"] if discovery.share_of == DECIDED else 0
@@ -124,7 +125,8 @@ class RuleVotes:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """The result of a run: ``rules`` by falling balance of votes; ``unread``: reasons for unread proposals, counted."""
+    """The result of a discovery. ``rules``: with the most net votes first; ``proposed``, ``distinct``: numbers of
+    proposals; ``unread``: counts of unreadable replies by reason."""
 
     rules: tuple[RuleVotes, ...]
     proposed: int
@@ -136,12 +138,12 @@ class RuleSet:
 
 
 def decided_items(items: Sequence[TraitItem], reference: Annotator) -> list[TraitItem]:
-    """The pairs of which the reference annotator chooses one text."""
+    """Return the pairs for which the reference annotator chooses one text."""
     return [item for item in items if (vote := item.pair.vote(reference.id)) and vote.chooses]
 
 
 def split(items: Sequence[TraitItem], voted: str) -> tuple[list[TraitItem], list[TraitItem]]:
-    """The pairs that propose rules and the pairs that vote on them: halves, by the pairs' digests, or all for both."""
+    """Divide the pairs into those that propose rules and those that vote on them: halves, or all pairs for both."""
     if voted == ALL:
         return list(items), list(items)
     ordered = sorted(items, key=lambda item: item.pair.digest)
@@ -149,7 +151,7 @@ def split(items: Sequence[TraitItem], voted: str) -> tuple[list[TraitItem], list
 
 
 def proposal_questions(items: Sequence[TraitItem], reference: Annotator, count: int) -> Iterator[Question]:
-    """Yield the questions that ask for rules: for each pair one per wording in WAYS, the chosen text shown first."""
+    """Yield the questions that ask for rules, one for each pair and wording in WAYS; the chosen text comes first."""
     for pair in (item.pair for item in items):
         chosen, other = pair.texts if pair.vote(reference.id) is Vote.A else pair.texts[::-1]
         shown = [f"What both texts answer:\n{FENCES.around('request', pair.prompt)}"] if pair.prompt else []
@@ -160,7 +162,7 @@ def proposal_questions(items: Sequence[TraitItem], reference: Annotator, count: 
 
 
 def read_proposals(reply: Reply | Failed, count: int) -> list[str] | Invalid | Failed:
-    """The rules that a reply proposes, at most ``count``, each in the form of an instruction."""
+    """Read the rules that a reply proposes, at most ``count``, as instructions ("Select the response that ...")."""
     value = _object_of(reply)
     if not isinstance(value, dict):
         return value
@@ -171,7 +173,7 @@ def read_proposals(reply: Reply | Failed, count: int) -> list[str] | Invalid | F
 
 
 def read_merged(reply: Reply | Failed) -> str | None:
-    """The merged rule of a reply; None where it cannot be read."""
+    """Read the merged rule from a reply; None if it cannot be read."""
     value = _object_of(reply)
     return _rule(value.get("rule")) if isinstance(value, dict) else None
 
@@ -188,7 +190,7 @@ def _object_of(reply: Reply | Failed) -> dict[str, Any] | Invalid | Failed:
 
 
 def _rule(value: object) -> str | None:
-    """A usable rule: words, not too many, and more than the instruction's beginning."""
+    """Return a usable rule: not empty, not too long, and more than the usual beginning; None for anything else."""
     if not isinstance(value, str) or not value.strip(" .\n"):
         return None
     rule = instruction(value)
@@ -198,8 +200,8 @@ def _rule(value: object) -> str | None:
 def clustered(
     rules: Sequence[str], clusters: int, seed: int, encode: Callable[[Sequence[str]], Vectors]
 ) -> list[tuple[str, ...]]:
-    """Clusters of similar rules, by k-means of their vectors, each with the rules nearest to its mean first. Where
-    there are no more rules than clusters each rule is its own cluster."""
+    """Cluster similar rules by k-means of their vectors, each cluster's most central rule first. If there are no more
+    rules than ``clusters``, each rule is its own cluster."""
     first: dict[str, str] = {}
     for rule in rules:
         first.setdefault(folded(rule), rule)
@@ -216,8 +218,8 @@ def merge_question(members: Sequence[str]) -> Question:
 
 
 def merged(groups: Iterable[tuple[str, ...]], replies: Iterator[Reply | Failed]) -> list[Cluster]:
-    """A cluster for each group, its rule rewritten by the model if it has several; groups with equal rules are
-    joined."""
+    """Make a cluster of each group of similar rules. If the group has several rules, the model's next reply has the
+    rule that stands for them. Clusters with equal rules are joined."""
     clusters: dict[str, Cluster] = {}
     for members in groups:
         rewritten = read_merged(next(replies)) if len(members) > 1 else None
@@ -230,7 +232,7 @@ def merged(groups: Iterable[tuple[str, ...]], replies: Iterator[Reply | Failed])
 def counted(
     clusters: Sequence[Cluster], judgements: Judgements[TraitItem], options: TraitOptions, reference: Annotator
 ) -> list[RuleVotes]:
-    """The votes for and against each rule, sorted by falling balance."""
+    """Count the votes for and against each rule; rules with the most net votes come first."""
     names = {Vote.NOT_APPLICABLE: "abstain", Vote.BOTH: "both", Vote.NEITHER: "neither", Vote.INVALID: "invalid"}
     tallies: list[Counter[str]] = [Counter() for _ in clusters]
     for ballot in traits.ballots(judgements.every, options):
@@ -253,8 +255,8 @@ def discover(
     bench: JudgeSession,
     encode: Callable[[Sequence[str]], Vectors],
 ) -> RuleSet | None:
-    """Propose, cluster, merge and vote on rules, keeping replies; None where no proposal could be read. Raises as
-    :meth:`JudgeSession.ask` does."""
+    """Find rules that tell chosen texts from others: propose, cluster, merge and vote. None if no proposal can be read.
+    Raises as :meth:`JudgeSession.ask` does."""
     proposing, voting = split(items, discovery.voted)
     asked = bench.ask("proposals", list(proposal_questions(proposing, reference, discovery.proposals)))
     read = [read_proposals(reply, discovery.proposals) for reply in asked.replies()]
@@ -282,7 +284,7 @@ def discover(
 
 
 def to_json(candidates: RuleSet, discovery: Discovery) -> dict[str, Any]:
-    """The candidate rules with their votes, those that stay first, and counts of the proposals they were made of."""
+    """Convert the rules and their votes to JSON, kept rules first, with counts of the proposals they were made from."""
     rows = [
         {
             "id": short_id(rule.cluster.rule),

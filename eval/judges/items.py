@@ -1,4 +1,4 @@
-"""The items of a judge: as read from a file, as sampled for a run, and as marked off in a prompt."""
+"""The items that a judge judges: reading, sampling and clustering them, and marks around their texts in a prompt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pearl.text.fences import Marks
 
 
 class Item(Protocol):
-    """An item to judge; ``line``: its line in the file, from 1; ``id``: as in the file, else "line N"."""
+    """An item to judge; ``line``: its line in the file, from 1; ``id``: as in the file, or "line N"."""
 
     @property
     def id(self) -> str: ...
@@ -30,8 +30,8 @@ ItemT = TypeVar("ItemT", bound=Item)
 
 @dataclass(frozen=True, slots=True)
 class Items(Generic[ItemT]):
-    """Items of a file. ``every``: those to judge; ``lines``: the number of items in the file; ``passed_over``: the
-    number of lines with each unknown field; ``about``: other facts on the file for the judge's report."""
+    """The items of a file. ``every``: the items to judge; ``lines``: how many items the file has; ``passed_over``: how
+    many lines have each unknown field; ``about``: other facts for the report."""
 
     every: tuple[ItemT, ...]
     lines: int
@@ -55,10 +55,8 @@ def sampled(items: Sequence[T], limit: int | None, seed: int) -> tuple[T, ...]:
 
 
 def clusters_of(vectors: NDArray[np.floating[Any]], count: int, seed: int) -> list[list[int]]:
-    """Lists of rows of ``vectors``, (texts, dimensions), in ``count`` k-means clusters, each nearest to its mean first.
-
-    Equal rows are one point, and there are no more clusters than points.
-    """
+    """Cluster the rows of ``vectors``, (texts, dimensions), by k-means into at most ``count`` clusters of different
+    points. Returns the rows of each cluster, those nearest to its mean first."""
     from sklearn.cluster import KMeans
 
     means = KMeans(min(count, len(np.unique(vectors, axis=0))), n_init=10, random_state=seed).fit(vectors)
@@ -68,12 +66,11 @@ def clusters_of(vectors: NDArray[np.floating[Any]], count: int, seed: int) -> li
 
 
 class Fences:
-    """Marks around the texts in one prompt. A text is data: where it contains a mark, that is altered, so that it does
-    not end the text early."""
+    """Marks around the texts in one prompt. A mark within a text is altered, so that the text cannot end early."""
 
     def __init__(self, marks: Sequence[str]) -> None:
         self._marks = Marks(marks)
 
     def around(self, mark: str, text: str) -> str:
-        """The text between ``<mark>`` and ``</mark>``, each on its own line."""
+        """Put the text between ``<mark>`` and ``</mark>``, both on their own lines."""
         return f"<{mark}>\n{self._marks.broken(text.strip())}\n</{mark}>"

@@ -1,4 +1,4 @@
-"""A judge as a declaration: its questions, the parsing of its replies, and the figures made of its verdicts."""
+"""A judge as a declaration: its questions, the parsing of its replies, and the figures computed from its verdicts."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ OTHER = {Answer.A: Answer.B, Answer.B: Answer.A}  # what an answer is called in 
 
 @dataclass(frozen=True, slots=True)
 class Trial(Generic[ItemT]):
-    """One question: an item, the ``place``-th, in one run. ``swapped``: the item's second text is shown first; ``way``:
-    how the judge is asked, where it is asked in several ways."""
+    """One question to a judge. ``place``: the item's index; ``run``: number of the repetition; ``swapped``: the item's
+    second text is shown first; ``way``: how the judge is asked, if there are several ways."""
 
     place: int
     item: ItemT
@@ -38,19 +38,19 @@ class Trial(Generic[ItemT]):
     way: Any = None
 
     def shown(self, texts: tuple[str, str]) -> tuple[str, str]:
-        """The item's two texts in the order of this trial."""
+        """Return the item's two texts in the order of this trial."""
         return texts[::-1] if self.swapped else texts
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement(Generic[ItemT]):
-    """The verdict of one trial, about the texts in the order shown: A is the text shown first."""
+    """The verdict of one trial (question to a judge); A is the text that was shown first."""
 
     trial: Trial[ItemT]
     verdict: Any
 
     def of_item(self) -> Any:
-        """The verdict about the item's own texts, whatever order they were shown in: A is the item's first text."""
+        """Return the verdict in terms of the item: A is the item's first text, whatever the order shown."""
         if isinstance(self.verdict, Votes):
             return replace(self.verdict, by_rule=tuple(map(self._of_item, self.verdict.by_rule)))
         return self._of_item(self.verdict)
@@ -62,14 +62,14 @@ class Judgement(Generic[ItemT]):
 
 
 def verdict_counts(judgements: Iterable[Judgement[ItemT]]) -> dict[str, dict[str, int]]:
-    """The number of verdicts of each kind, and of each reason why a reply is invalid or there is none."""
+    """Count the verdicts of each kind, and the reasons why replies are invalid or missing."""
     return verdict_kinds(judgement.verdict for judgement in judgements)
 
 
 def grouped(
     judgements: Iterable[Judgement[ItemT]], key: Callable[[Trial[ItemT]], KeyT]
 ) -> dict[KeyT, list[Judgement[ItemT]]]:
-    """The judgements by the key of their trials, keys in the order in which they first occur."""
+    """Group the judgements by a key of their trials; keys are in order of first occurrence."""
     groups: dict[KeyT, list[Judgement[ItemT]]] = {}
     for judgement in judgements:
         groups.setdefault(key(judgement.trial), []).append(judgement)
@@ -78,21 +78,21 @@ def grouped(
 
 @dataclass(frozen=True, slots=True)
 class Round(Generic[ItemT]):
-    """The judgements of trials that were asked together; each call of ``replies`` iterates over their replies again."""
+    """The judgements of trials that were asked together; ``replies()`` iterates over the replies from the start."""
 
     judgements: tuple[Judgement[ItemT], ...]
     replies: Callable[[], Iterable[Reply | Failed]]
 
     def with_texts(self) -> Iterator[tuple[Judgement[ItemT], str | None]]:
-        """Yield each judgement with the text of its reply, None where the call failed."""
+        """Yield each judgement with the text of its reply, or None if the call failed."""
         for judgement, reply in zip(self.judgements, self.replies(), strict=True):
             yield judgement, None if isinstance(reply, Failed) else reply.text
 
 
 @dataclass(frozen=True, slots=True)
 class Judgements(Generic[ItemT]):
-    """The result of a run. ``findings``: of the checks of the items; ``again``: the second round, if it does not
-    replace the first; ``model``: the judge's identity; ``elicitation``: calls, tokens and cost."""
+    """The result of a run. ``findings``: faults that the checks of the items found; ``first``, ``again``: the rounds of
+    questions; ``model``: the judge's identity; ``elicitation``: calls, tokens and cost."""
 
     items: Items[ItemT]
     findings: Sequence[Finding]
@@ -102,7 +102,7 @@ class Judgements(Generic[ItemT]):
     elicitation: Mapping[str, Any]
 
     def about_items(self) -> dict[str, Any]:
-        """The findings of reading and checking the items: counts of lines and unknown fields, and faults."""
+        """Return what is known of the items, as JSON: counts of lines and unknown fields, and faults."""
         return {
             "lines": self.items.lines,
             **self.items.about,
@@ -116,7 +116,7 @@ class Judgements(Generic[ItemT]):
 
 
 def judgement_lines(judgements: Judgements[ItemT], options: object) -> Iterator[dict[str, Any]]:
-    """Yield a record for each trial: item, run, order, verdict or the reason for none, and reply."""
+    """Yield a record for each trial: item, run, order, verdict or why there is none, and reply."""
     for judgement, text in judgements.first.with_texts():
         yield {
             "item": judgement.trial.item.id,
@@ -130,11 +130,11 @@ def judgement_lines(judgements: Judgements[ItemT], options: object) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class SecondRound(Generic[ItemT, OptionsT]):
-    """A follow-up question to a reply: ``ask`` returns its messages, or None where there is nothing to ask.
+    """A follow-up question to a reply: ``ask`` returns its messages, or None if there is nothing to ask.
 
-    ``name`` is its key in the JSON, ``label`` its name in the progress display. ``replaces``: the second reply counts
-    in place of the first, else it is kept in addition. ``times``: the most rounds, each after the replies of the one
-    before; the same question asked again is another draw.
+    ``name``: its key in the JSON; ``label``: its name in the progress display. ``replaces``: whether the second reply
+    counts in place of the first. ``times``: the most rounds, each following the replies of the round before; the same
+    question asked again is sampled again.
     """
 
     name: str
@@ -150,13 +150,13 @@ class SecondRound(Generic[ItemT, OptionsT]):
 class Judge(Generic[ItemT, OptionsT]):
     """The declaration of a judge, from which its command is made.
 
-    ``summary``, ``about_items`` and ``examples`` are the command's help, ``source`` is a place in the papers.
-    ``options`` is a frozen dataclass: fields ``Annotated`` with an option become options of the command; ``preset``,
-    ``seed`` and the presets' choices are filled in. ``load`` reads the items, and returns the options completed for
-    them. ``lines`` are the records that ``--judgements``, or the option named ``output``, writes. ``whole``: a reply
-    that was cut off is invalid, since its verdict comes last. ``writes``: replies are texts, so people's labels do not
-    apply. ``unlabelled`` says why people's labels cannot be compared with judgements by these options, None where they
-    can; ``styles`` are those that an item is judged by, which are part of its name in files of labels.
+    ``summary``, ``about_items``, ``examples``: the command's help; ``source``: the place in the papers. ``options``: a
+    frozen dataclass, whose ``Annotated`` fields become options of the command; ``preset``, ``seed`` and the presets'
+    choices are filled in. ``load``: reads the items, and returns them with the completed options. ``lines``: makes the
+    records that ``--judgements``, or the option named ``output``, writes. ``whole``: whether a reply that was cut off
+    is invalid. ``writes``: replies are texts, so people's labels do not apply. ``unlabelled``: returns why people's
+    labels cannot be compared with these judgements, or None; ``styles``: returns the styles that an item is judged by,
+    which are part of its name in files of labels.
     """
 
     name: str
@@ -193,7 +193,7 @@ class Judge(Generic[ItemT, OptionsT]):
 
 @dataclass(frozen=True, slots=True)
 class Questions(Generic[ItemT, OptionsT]):
-    """The question of each trial, rendered when iterated over, as often as needed."""
+    """The questions of all trials, made anew in each iteration."""
 
     judge: Judge[ItemT, OptionsT]
     items: Sequence[ItemT]
@@ -206,7 +206,7 @@ class Questions(Generic[ItemT, OptionsT]):
 
 @dataclass(frozen=True, slots=True)
 class SecondQuestions(Generic[ItemT, OptionsT]):
-    """The questions of a second round, each following a reply of the first."""
+    """The questions of a second round, each following a reply of the first round."""
 
     again: SecondRound[ItemT, OptionsT]
     first: Round[ItemT]
@@ -214,7 +214,7 @@ class SecondQuestions(Generic[ItemT, OptionsT]):
     number: int = 0
 
     def after_replies(self) -> Iterator[tuple[Judgement[ItemT], Reply | Failed, Messages | None]]:
-        """Yield each judgement, its reply, and the question that follows it or None."""
+        """Yield each judgement, its reply, and the question that follows, or None."""
         for judgement, reply in zip(self.first.judgements, self.first.replies(), strict=True):
             messages = self.again.ask(judgement, reply.text, self.options) if isinstance(reply, Reply) else None
             yield judgement, reply, messages
@@ -225,7 +225,7 @@ class SecondQuestions(Generic[ItemT, OptionsT]):
                 yield Question(messages, judgement.trial.run + self.number * DRAWS_APART)
 
     def merged(self, seconds: Callable[[], Iterable[Reply | Failed]]) -> Iterator[Reply | Failed]:
-        """Yield the replies of the first round, replaced by the second reply where one was asked for."""
+        """Yield the replies of the first round, or the second reply where a second question was asked."""
         second = iter(seconds())
         for _, reply, messages in self.after_replies():
             yield next(second) if messages else reply
@@ -234,7 +234,7 @@ class SecondQuestions(Generic[ItemT, OptionsT]):
 def run(
     judge: Judge[ItemT, OptionsT], items: Items[ItemT], options: OptionsT, bench: JudgeSession
 ) -> Judgements[ItemT]:
-    """Ask every question that has no kept reply, and parse every reply. Raises as :meth:`JudgeSession.ask` does."""
+    """Ask every question that has no kept reply, and parse all replies. Raises as :meth:`JudgeSession.ask` does."""
     asked = bench.ask("judgements", Questions(judge, items.every, options))
     first = read_round(judge, judge.trials(items.every, options), options, asked.replies)
     elicitation, second, again = asked.to_json(), None, judge.again

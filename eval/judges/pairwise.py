@@ -1,4 +1,5 @@
-"""Judges of two texts: the orders in which texts are shown, and measures of position bias, length bias and consistency.
+"""Judges that compare two texts: the orders in which texts are shown, and measures of position bias, length bias and
+consistency.
 
 Dimensions in comments: N judgements, P pairs of orders, U units.
 """
@@ -47,14 +48,14 @@ def code_of(judgement: Judgement[Any]) -> int:
 
 
 def orders(order: str, item_id: str, run: int, seed: int) -> tuple[bool, ...]:
-    """The orders to ask in, one flag each: True if the item's second text is shown first."""
+    """Return the orders in which to show two texts: True if the item's second text comes first."""
     if order != RANDOM:
         return (False, True) if order == BOTH else (False,)
     return (random.Random(f"{seed} {run} {item_id}").random() < 0.5,)
 
 
 def in_orders(items: Sequence[ItemT], runs: int, order: str, seed: int, way: Any = None) -> Iterator[Trial[ItemT]]:
-    """Yield the trials of all items, item by item and run by run, in each order asked for."""
+    """Yield a trial (question to the judge) for each item, run and order."""
     for place, item in enumerate(items):
         for run in range(runs):
             for swapped in orders(order, item.id, run, seed):
@@ -63,8 +64,8 @@ def in_orders(items: Sequence[ItemT], runs: int, order: str, seed: int, way: Any
 
 @dataclass(frozen=True, slots=True)
 class PairColumns:
-    """Judgements as columns, (N,) each: the item's ``place``, the ``run``, ``swapped``, the ``code`` of the verdict on
-    the item's texts, and the ``cluster`` to resample by: as given, or the item where all are of one cluster."""
+    """Judgements as columns, (N,) each. ``place``: the item's index; ``code``: the verdict on the item's own texts
+    (FIRST, SECOND, TIE or NOTHING); ``cluster``: what is resampled, the item itself if all are of one cluster."""
 
     place: NDArray[np.intp]
     run: NDArray[np.intp]
@@ -96,11 +97,11 @@ class PairColumns:
 
     @property
     def taken(self) -> Floats:
-        """1 where the verdict is for the item's first text, -1 where it is for the second, else 0."""
+        """Return 1 where the verdict is for the item's first text, -1 where it is for the second, and 0 elsewhere."""
         return self.says(FIRST) - self.says(SECOND)
 
     def in_both_orders(self) -> OrderPairs:
-        """The verdict pairs of the runs that were asked, and answered, in both orders."""
+        """Return the questions that were asked, and answered, in both orders of the texts."""
         by_run: dict[tuple[int, int, str], list[int]] = defaultdict(list)
         for place, run, cluster, code in zip(self.place, self.run, self.cluster, self.code, strict=True):
             by_run[place, run, cluster] += [] if code == NOTHING else [code]
@@ -112,28 +113,29 @@ class PairColumns:
 
 @dataclass(frozen=True, slots=True)
 class OrderPairs:
-    """Runs answered in both orders, (P,) each: ``changed`` if the answers differ; ``code``, a tie if changed."""
+    """Questions that were answered in both orders of the texts, (P,) each. ``changed``: the answers differ; ``code``:
+    the answer, or a tie if they differ."""
 
     changed: NDArray[np.bool_]
     code: NDArray[np.intp]
     cluster: tuple[str, ...]
 
     def share(self, part: NDArray[Any], seed: int) -> dict[str, Any] | None:
-        """The share of the runs in ``part``, with its interval; None without any."""
+        """Return the share of the questions in ``part``, with its interval; None if there are no questions."""
         if not self.cluster:
             return None
         return share(part, np.ones(len(part)), Bootstrap(self.cluster, seed=seed))
 
 
 def share(part: NDArray[Any], among: NDArray[Any], bootstrap: Bootstrap) -> dict[str, Any] | None:
-    """The share of ``part`` in ``among``, with a bootstrap interval over clusters, and Wilson's, which ignores them."""
+    """Return the share of ``part`` in ``among``, with a bootstrap interval over clusters, and Wilson's interval."""
     interval = bootstrap.share(part, among).to_json()
     return interval and {**interval, "wilson": wilson_json(int(part.sum()), int(among.sum()))}
 
 
 def position(columns: PairColumns, seed: int) -> dict[str, Any]:
-    """Position bias: the share of decided verdicts for the text shown first, and the share of verdicts that change in
-    the other order."""
+    """Measure position bias: the share of verdicts for the text shown first, and of verdicts that change with the
+    order."""
     first = columns.taken * np.where(columns.swapped, -1, 1)
     pairs = columns.in_both_orders()
     return {
@@ -144,8 +146,8 @@ def position(columns: PairColumns, seed: int) -> dict[str, Any]:
 
 
 def prefers_longer(taken: Floats, texts: Sequence[tuple[str, str]], bootstrap: Bootstrap) -> dict[str, Any] | None:
-    """The share of verdicts for the longer text among those that decide between texts of different lengths; ``taken``,
-    (N,), as in :class:`PairColumns`."""
+    """Return the share of verdicts for the longer text, among decided verdicts on texts of different lengths.
+    ``taken``: as in :class:`PairColumns`, (N,)."""
     longer = taken * np.array([np.sign(len(first.strip()) - len(second.strip())) for first, second in texts])
     return share(longer > 0, longer != 0, bootstrap)
 
@@ -153,11 +155,8 @@ def prefers_longer(taken: Floats, texts: Sequence[tuple[str, str]], bootstrap: B
 def alpha_over_runs(
     columns: PairColumns, seed: int, *, by_order: bool = False
 ) -> tuple[dict[str, float] | None, str | None]:
-    """Krippendorff's alpha, nominal, of the answers on each item; ``by_order``: on each item in one order of its texts.
-
-    A judge that follows positions agrees with itself within an order only. None with a reason where chance alone would
-    agree.
-    """
+    """Compute Krippendorff's alpha (nominal) of the answers on each item; ``by_order``: of the answers on each item in
+    one order of its texts. None, with a reason, if there are too few answers or all are the same."""
     units = 2 * columns.place + (columns.swapped if by_order else 0)
     _, first, unit = np.unique(units, return_index=True, return_inverse=True)  # (U,), (N,)
     clusters = [columns.cluster[place] for place in first]

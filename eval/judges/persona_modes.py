@@ -1,5 +1,5 @@
-"""The ablation of a persona: the personalised judge asked again with fewer of the persona's fields, or none, on the
-same items, orders and runs (papers/personalized-judge.txt, table 8). Dimensions in comments: N trials, I items."""
+"""The ablation of a persona (papers/personalized-judge.txt, table 8): the personalised judge is asked again about the
+same items, with fewer of the persona's fields or none. Dimensions in comments: N trials, I items."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from pearl.stats.proportions import even_p
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """A way of asking. ``persona``: the profile is shown; ``fields``: only these fields of it, None for all."""
+    """A way of asking the personalised judge. ``persona``: whether the person's profile is shown; ``fields``: the
+    fields to show, None for all; ``asked``: the form of the reply."""
 
     persona: bool = True
     fields: tuple[str, ...] | None = None
@@ -29,15 +30,15 @@ class Mode:
 
     @property
     def told(self) -> str:
-        """A label for the persona's fields that the judge is told."""
+        """Name the fields of the persona that the judge is told."""
         return ("all fields" if self.fields is None else ", ".join(self.fields)) if self.persona else "no persona"
 
 
 @dataclass(frozen=True, slots=True)
 class ModeColumns:
-    """The judgements of one mode, (N,) each, 1 or 0, in the same order for all modes. ``there``: a reply exists;
-    ``answered``: it has an answer; ``counted``: it counts for the accuracy. ``certainty`` is NaN where it is missing or
-    does not count."""
+    """The judgements of one mode as columns of 1 or 0, (N,) each, in the same order for all modes. ``there``: there is
+    a reply; ``answered``: it has an answer; ``counted``: it counts for the accuracy. ``certainty``: NaN if missing or
+    not counted."""
 
     judgements: Sequence[Judgement[Any]]
     there: Floats
@@ -58,8 +59,8 @@ class ModeColumns:
 
 
 def ablation(judgements: Judgements[Any], unparsed: str, threshold: float, seed: int) -> dict[str, Any]:
-    """Figures of each mode, and differences of the other modes from the first. Intervals are by bootstrap over personas
-    on the same resamples; McNemar's test is over items, each better or worse by the majority of its judgements."""
+    """Compute the figures of each mode, and how the other modes differ from the first. Intervals are by bootstrap over
+    personas; McNemar's test is over items, each better or worse by the majority of its judgements."""
     by_way = grouped(judgements.every, lambda trial: trial.way)
     by_mode = {mode: ModeColumns.of(of_mode, mode, unparsed) for mode, of_mode in by_way.items()}
     (first, full), *others = by_mode.items()
@@ -109,7 +110,7 @@ def _mode_row(
 def _difference(
     mode: Mode, less: ModeColumns, full: ModeColumns, bootstrap: Bootstrap, threshold: float
 ) -> dict[str, Any]:
-    """Compare a mode with the first on the trials that count in both."""
+    """Compare a mode with the first mode on the trials that count in both."""
     both = less.counted * full.counted
 
     def difference(of_less: Floats, of_full: Floats) -> dict[str, float] | None:

@@ -1,6 +1,6 @@
 """The personalised judge (papers/personalized-judge.txt, section 3, figures 4 and 5, appendix A.7): which of two texts
-would a described person rather have? An ablation gives the same judge fewer fields of the persona, on the same items,
-orders and runs; the paper's table 8 compares different judges. Dimensions in comments: N trials, I items."""
+would a described person rather have? An ablation asks the same judge with fewer fields of the persona; the paper's
+table 8 compares different judges. Dimensions in comments: N trials, I items."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaOptions:
-    """Options of the judge: ``modes[0]`` is asked, the others are its ablations."""
+    """Options of the judge. ``modes``: the ways of asking, the first for the judgements, the others for ablations."""
 
     preset: str = PRESETS.default
     order: str = pairwise.BOTH
@@ -106,8 +106,8 @@ the records that --records writes. --ablate asks everything again with these fie
 
 @dataclass(frozen=True, slots=True)
 class PersonaItem:
-    """A person and two texts. ``persona``: the person's details by field, by the name "" where the file has a text.
-    ``own``: the person wrote the preferred text, instead of choosing it among texts by others."""
+    """A person and two texts. ``persona``: the person's details by field, or one text under the name "". ``own``: the
+    person wrote the preferred text; otherwise the person chose it."""
 
     line: int
     id: str
@@ -118,13 +118,13 @@ class PersonaItem:
     own: bool = False
 
     def profile(self, fields: Sequence[str] | None) -> str:
-        """The persona as text, one field per line in its own order: all its fields, or those in ``fields``."""
+        """Return the persona as text, one field per line: the fields in ``fields``, or all for None."""
         names = [name for name in self.persona if fields is None or name in fields]
         return "\n".join(f"{name}: {self.persona[name]}" if name else self.persona[name] for name in names)
 
     @property
     def cluster(self) -> str:
-        """The whole persona, whatever part the judge is shown; an item without a persona is its own cluster."""
+        """Return the name of the cluster to resample: the whole persona, or the item if it has none."""
         return f"persona {self.profile(None)}" if self.persona else f"item {self.id}"
 
 
@@ -150,7 +150,7 @@ def load(path: Path, options: PersonaOptions) -> tuple[Items[PersonaItem], Perso
 
 
 def _form(options: PersonaOptions, *, persona: bool) -> ReplyForm:
-    """The reply to ask for, with the persona or without."""
+    """Return the form of the reply to ask for, with the persona or without."""
     without = options.tie and options.tie_certainty == published.NOT_ASKED
     without |= not persona and options.blind_certainty == published.NOT_ASKED
     highest = 5 if options.scale == published.FIVE else HIGHEST
@@ -158,7 +158,8 @@ def _form(options: PersonaOptions, *, persona: bool) -> ReplyForm:
 
 
 def _named(option: str, options: PersonaOptions, fields: str, has: Mapping[str, int]) -> tuple[str, ...]:
-    """The fields that an option names, with commas between; of the key ones those that the personas have."""
+    """Return the fields that an option names, separated by commas; "key" stands for the key fields that the personas
+    have."""
     wanted = published.KEY_FIELDS[options.key if "party" in has else published.DESCRIBED]
     key = tuple(name for name in wanted if name in has)
     names = key if fields.strip() == "key" else tuple(filter(None, map(str.strip, fields.split(","))))
@@ -189,7 +190,7 @@ def _parse(value: dict[str, Any], number: int) -> PersonaItem:
 
 
 def _persona(value: Any) -> dict[str, str]:
-    """The known fields; numbers as they are spelled."""
+    """Read a persona's fields, numbers as text."""
     if value is None:
         return {}
     if isinstance(value, str):
@@ -260,7 +261,7 @@ def _part(header: str, text: str) -> str:
 
 
 def ask_again(judgement: Judgement[PersonaItem], reply: str, options: PersonaOptions) -> Messages | None:
-    """Ask the same question again if the reply could not be parsed, else return None."""
+    """Return the same question if the reply could not be parsed, or else None."""
     return ask(judgement.trial, options) if isinstance(judgement.verdict, Invalid) else None
 
 
@@ -273,8 +274,8 @@ def read(reply: str, trial: Trial[PersonaItem], options: PersonaOptions) -> Verd
 
 
 def lines(judgements: Judgements[PersonaItem], options: PersonaOptions) -> list[dict[str, Any]]:
-    """A record for each reply in the first mode, with the parsed answer and certainty; the answer is false if none
-    could be parsed, as in published files. Raises InputError where no call has a reply."""
+    """Make a record of each reply in the first mode, as ``pearl eval personalized`` reads it; the answer is false if
+    none could be parsed. Raises InputError if there is no reply."""
     mode, records = options.modes[0], []
     for judgement, reply in judgements.first.with_texts():
         trial, verdict = judgement.trial, judgement.verdict
@@ -307,8 +308,7 @@ def lines(judgements: Judgements[PersonaItem], options: PersonaOptions) -> list[
 
 
 def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dict[str, Any]:
-    """The figures that ``pearl eval personalized`` makes of the first mode's records; then those that need the
-    trials."""
+    """Compute the figures of ``pearl eval personalized`` from the first mode's records, and the ablations."""
     from eval.recorded.personalized.judgements import Recording, parse_judgement
     from eval.recorded.personalized.report import PersonalizedOptions, recording_report
 
@@ -348,7 +348,7 @@ def figures(judgements: Judgements[PersonaItem], options: PersonaOptions) -> dic
 
 
 def tables(result: Json) -> Iterator[Table]:
-    """Tables of the records, then of the ablations."""
+    """Yield the tables of the records, then of the ablations (asking with fewer fields of the persona)."""
     yield from personalized_tables(result)
     if result["ablation"]:
         yield from ablation_tables(result)

@@ -1,4 +1,4 @@
-"""The judge of writing quality (papers/writing-quality-rewards.txt, section 4.1, table 2): which text is the better?"""
+"""The judge of writing quality (papers/writing-quality-rewards.txt, section 4.1, table 2): which text is better?"""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ SCHEMES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeQualityOptions:
-    """Options of the judge; ``shown`` are the examples in its prompt, drawn when the items are read."""
+    """Options of the judge; ``shown``: the examples in its prompt, drawn when the items are read."""
 
     preset: str = PRESETS.default
     order: str = pairwise.BOTH
@@ -128,9 +128,9 @@ def load(path: Path, options: JudgeQualityOptions) -> tuple[Items[QualityItem], 
 def drawn(
     records: Sequence[QualityRecord], pairs: Sequence[QualityPair], options: JudgeQualityOptions
 ) -> list[QualityPair | ScoredParagraph]:
-    """Draw examples by the seed; of pairs, as many that prefer the first text as prefer the second, or one more.
+    """Draw examples for the judge's prompt at random; half of the pairs, or nearly half, prefer the first text.
 
-    Raises InputError where too few records are left that share no paragraph with the items.
+    Raises InputError if too few records share no paragraph with the items.
     """
     usable: list[QualityPair | ScoredParagraph] = [
         record
@@ -160,7 +160,7 @@ def of_pairs(check: Check[Sequence[QualityPair]]) -> Check[Sequence[QualityItem]
 
 
 def trials(items: Sequence[QualityItem], options: JudgeQualityOptions) -> Iterator[Trial[QualityItem]]:
-    """The trials of the pairs in the orders asked for, or, for points, of each pair's first and second text."""
+    """Yield the trials: pairs in the orders asked for; for the scheme ``points``, each text of a pair alone."""
     order = pairwise.BOTH if options.scheme == POINTS else options.order
     return pairwise.in_orders(items, options.draws, order, options.seed)
 
@@ -193,7 +193,7 @@ _ANSWER = {
 
 
 def system(scheme: str, *, reasons: bool = False) -> Message:
-    """The system message: the task and the form of the answer, with reasons before the answer or without."""
+    """Return the system message: the task, and the form of the answer, with reasons before it or without."""
     return Message("system", f"{_TASK[scheme]}\n{_ANSWER[reasons]} {_FORM[scheme]}")
 
 
@@ -208,13 +208,13 @@ def ask(trial: Trial[QualityItem], options: JudgeQualityOptions) -> Messages:
 
 
 def question(record: QualityPair | ScoredParagraph) -> str:
-    """The texts of a record as the judge is shown them."""
+    """Return the texts of a record as the judge is shown them."""
     return _marked((record.first, record.second) if isinstance(record, QualityPair) else (record.text,))
 
 
 def answer(record: QualityPair | ScoredParagraph, *, reasons: bool = False) -> str:
-    """The answer that is right by people's label of a record, in the form that the prompt asks for; with ``reasons``,
-    below the record's reasons if it has some."""
+    """Return the right answer, by people's label of a record, in the form that the prompt asks for. ``reasons`` puts
+    the record's reasons before it, if there are some."""
     above = f"{record.rationale}\n" if reasons and record.rationale else ""
     if isinstance(record, QualityPair):
         return f'{above}{{"preference": "{record.preferred}"}}'
@@ -240,7 +240,7 @@ SCALE = Scale(rewarded.LOWEST_SCORE, rewarded.HIGHEST_SCORE)
 
 
 def read(reply: str, trial: Trial[QualityItem], options: JudgeQualityOptions) -> Verdict | Points:
-    """Parse a verdict, where A is the text shown first, or the points of the single text shown."""
+    """Parse a verdict (A is the text shown first), or the points of the single text shown."""
     if options.scheme == PAIR:
         return PREFERENCES.read(reply, trial.shown(trial.item.texts))
     return SCALE.read(reply, trial.shown(trial.item.texts)[:1])
@@ -250,8 +250,8 @@ def read(reply: str, trial: Trial[QualityItem], options: JudgeQualityOptions) ->
 
 
 def margins(judgements: Sequence[Judgement[QualityItem]], options: JudgeQualityOptions) -> Floats:
-    """By pair, (N,): the share of answers for the first text less that for the second, or the difference of the texts'
-    mean points; NaN without an answer."""
+    """Return by how much the judge prefers each pair's first text, (N,): the difference in shares of answers, or in
+    mean points; NaN if there is no answer."""
     given: dict[int, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
     for judgement in judgements:
         first, second = given[judgement.trial.place]
@@ -270,8 +270,7 @@ def margins(judgements: Sequence[Judgement[QualityItem]], options: JudgeQualityO
 
 
 def figures(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -> dict[str, Any]:
-    """The judge's accuracy, compared with every trivial scorer as in ``pearl eval quality``, and figures of its unread
-    replies and its position bias."""
+    """Compute the judge's accuracy beside trivial scorers', as ``pearl eval quality`` does, and its position bias."""
     pairs = [item.pair for item in judgements.items.every]
     said = margins(judgements.every, options)
     # two answers that differ are half right; points are no answers to count
@@ -298,7 +297,7 @@ def figures(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -
 
 
 def lines(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -> Iterator[dict[str, Any]]:
-    """Yield a record for each trial: pair, draw, order or text, verdict about the texts as shown, and reply."""
+    """Yield a record for each trial: pair, draw (repetition), order or text, verdict as shown, and reply."""
     for judgement, text in judgements.first.with_texts():
         trial, verdict = judgement.trial, judgement.verdict
         place = {"swapped": trial.swapped} if options.scheme == PAIR else {"text": 1 + trial.swapped}
@@ -319,7 +318,7 @@ def lines(judgements: Judgements[QualityItem], options: JudgeQualityOptions) -> 
 
 
 def tables(result: Json) -> Iterator[Table]:
-    """Tables of the accuracies, as ``pearl eval quality`` shows them, then of the judge's reliability."""
+    """Yield the tables of the accuracies, as ``pearl eval quality`` shows them, then of the judge's reliability."""
     yield from quality_tables(result)
     unread = result["verdicts"].get("invalid", 0) + result["verdicts"].get("error", 0)
     reasons = ", ".join(f"{name} {count:,}" for name, count in {**result["invalid"], **result["failed"]}.items())

@@ -1,5 +1,6 @@
-"""Conversations by which ``pearl train chat`` trains a judge of writing quality (papers/writing-quality-rewards.txt,
-section 4): the judge's question about a pair or a scored text, and the right answer."""
+"""Conversations for ``pearl train chat``, from which a model learns to judge writing quality
+(papers/writing-quality-rewards.txt, section 4): the judge's question about a pair or a scored text, and the right
+answer."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ PRESETS = Presets(
 
 
 def chats_of(data: Iterable[Path], variant: str, rationale: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Make the conversations, and count the records taken and left out. Raises InputError where none is left."""
+    """Make conversations to train a judge on; count the records used and left out. Raises InputError without any."""
     records = [record for path in data for record in read_quality(path)]
     if "P" in variant and rationale == NONE:  # nobody gave reasons for these
         scored = [record for record in records if isinstance(record, ScoredParagraph) and not record.off_scale]
@@ -65,7 +66,7 @@ def tables(result: Json) -> Iterator[Table]:
 def _conversations(
     records: Sequence[QualityRecord], variant: str, rationale: str, counts: Counter[str]
 ) -> Iterator[list[dict[str, Any]]]:
-    """Yield the turns of each conversation; count what is left out."""
+    """Yield the turns of each conversation; count the records used and left out."""
     seen: set[tuple[str, str]] = set()
     for record in records:
         if isinstance(record, QualityPair) and "P" in variant:

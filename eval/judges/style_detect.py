@@ -1,6 +1,5 @@
 """The style detection judge (papers/style-judges.txt, section 3, tables 7 to 9 and 25, appendix H): does a text have a
-style? Asked in many draws, on one or more scales. Dimensions in comments: N draws.
-"""
+style? Each question is asked several times (draws), on one or more scales. Dimensions in comments: N draws."""
 
 from __future__ import annotations
 
@@ -79,9 +78,9 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A way of asking. ``present_from`` is the lowest score that counts as present; ``up_to`` are the highest scores of
-    the labels "not" and "somewhat", of three. ⚠ Footnotes 2 and 3 of the paper begin the scale of ten at 0, the prompt
-    at 1: a 0 is off the scale."""
+    """A way of asking whether a text has a style. ``present_from``: the lowest score that counts as present; ``up_to``:
+    the highest scores of the labels "not" and "somewhat", of three labels. ⚠ Footnotes 2 and 3 of the paper begin the
+    scale of ten at 0, the prompt at 1: a 0 is off the scale."""
 
     name: str
     scale: Labels[Points] | Scale
@@ -124,7 +123,7 @@ LABELS: Mapping[int, tuple[str, ...]] = {2: (ABSENT, PRESENT), 3: ("not", "somew
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectOptions:
-    """Options of the judge; ``ways``: each scheme with the persona that the judge is told to be, None for an expert."""
+    """Options of the judge; ``ways``: schemes, each with a persona that the judge is told to be (None: an expert)."""
 
     preset: str = PRESETS.default
     style_shown: str = DEFINITION
@@ -164,7 +163,7 @@ One id may stand on several lines, with another style each. `pearl judge style-w
 
 @dataclass(frozen=True, slots=True)
 class StyleItem:
-    """A text and a style to look for; ``about``: its generator and persona, where the file names them."""
+    """A text and a style to look for; ``about``: the text's generator and persona, if the file names them."""
 
     line: int
     id: str
@@ -185,7 +184,7 @@ def load(path: Path, options: DetectOptions) -> tuple[Items[StyleItem], DetectOp
     lines: dict[tuple[str, str], int] = {}
 
     def parse(value: dict[str, Any], number: int) -> list[StyleItem]:
-        """The style as STYLES has it, and the definition that the line gives, else ours."""
+        """Read a line's items, one per style, with the line's definition of the style or our own."""
         check_fields(value, "task", *(() if options.all_styles else ("style",)), "text")
         task, identity = check_task(value["task"]), optional_id(value) or f"line {number}"
         optional_string(value, "request")  # a judge is not shown it, as the people who rated were not
@@ -254,7 +253,7 @@ def trials(items: Sequence[StyleItem], options: DetectOptions) -> Iterator[Trial
 
 
 def ask(trial: Trial[StyleItem], options: DetectOptions, before: float | None = None) -> Messages:
-    """Write the messages of a trial; ``before``: the score that the judge gave in this draw, to be reconsidered."""
+    """Write the messages of a trial; ``before``: the score that the judge gave in this draw and is to reconsider."""
     item, (scheme, persona) = trial.item, trial.way
     asks = scheme.asks.format(task=item.task, style=f'"{item.style}"')
     parts = [f"Below is {TASKS[item.task]}. {asks}", scheme.answers]
@@ -275,7 +274,7 @@ def reflect(judgement: Judgement[StyleItem], reply: str, options: DetectOptions)
 
 
 def unlabelled(options: DetectOptions) -> str | None:
-    """The reason why people's labels cannot be compared: several ways of asking give several labels. Else None."""
+    """Return why these judgements cannot be compared with people's labels, or None if they can."""
     several = len(options.ways) > 1 or options.reflect
     return "give one --scheme, at most one --as, and no --reflect or --protected" if several else None
 
@@ -289,7 +288,7 @@ def read(reply: str, trial: Trial[StyleItem], options: DetectOptions) -> Points:
 
 
 def label_of(scheme: Scheme, score: float, labels: int = 2) -> str:
-    """The label among ``LABELS[labels]`` that a score stands for."""
+    """Return the label among ``LABELS[labels]`` that a score stands for."""
     if labels == 2:
         return PRESENT if score >= scheme.present_from else ABSENT
     assert scheme.up_to is not None
@@ -302,8 +301,8 @@ def _label(judgement: Judgement[StyleItem], labels: int) -> str | None:
 
 
 def lines(judgements: Judgements[StyleItem], options: DetectOptions) -> Iterator[dict[str, Any]]:
-    """Yield a record for each trial and round, as ``pearl eval style`` reads it: ``verdict`` is absent, present,
-    invalid or error; if there are three labels, ``label`` has that one."""
+    """Yield a record for each trial and round, as ``pearl eval style`` reads it. ``verdict``: absent, present, invalid
+    or error; ``label``: the label, if there are three labels."""
     for asked, suffix in ((judgements.first, ""), (judgements.again, REFLECTED)):
         for judgement, text in asked.with_texts() if asked else ():
             verdict, item, (scheme, persona) = judgement.verdict, judgement.trial.item, judgement.trial.way
@@ -331,7 +330,7 @@ Draws = Sequence[Judgement[StyleItem]]
 
 
 def figures(judgements: Judgements[StyleItem], options: DetectOptions) -> dict[str, Any]:
-    """The items judged and how, their checks, and the figures of each scheme."""
+    """Compute the judge's report: what was judged and how, checks of the items, and the figures of each scheme."""
     items = judgements.items.every
     first = grouped(judgements.every, lambda trial: trial.way[0].name)
     again = grouped(judgements.again.judgements if judgements.again else (), lambda trial: trial.way[0].name)
@@ -376,13 +375,13 @@ def _scheme_figures(first: Draws, again: Draws, options: DetectOptions) -> dict[
 
 
 def _votes(draws: Draws, options: DetectOptions) -> list[tuple[Trial[StyleItem], Counter[str]]]:
-    """The number of draws that gave each label to an item, by each persona of the judge; with a trial of them."""
+    """Count the draws that gave each label to an item, by the judge's persona; each count is with one of its trials."""
     by_item = grouped(draws, lambda trial: (trial.place, trial.way[1])).values()
     return [(cast[0].trial, Counter(filter(None, (_label(draw, options.labels) for draw in cast)))) for cast in by_item]
 
 
 def _figures(draws: Draws, options: DetectOptions) -> dict[str, Any]:
-    """Labels of the draws; of the items, by the majority of theirs; and how far an item's draws agree."""
+    """Count the labels of draws, and of items by the majority of their draws; measure how far an item's draws agree."""
     names, votes = LABELS[options.labels], [cast for _, cast in _votes(draws, options)]
     majorities = [majority(cast, options.even, names) for cast in votes]
     said = [_label(draw, options.labels) or "" for draw in draws]
@@ -409,7 +408,7 @@ def _figures(draws: Draws, options: DetectOptions) -> dict[str, Any]:
 
 
 def changes(first: Draws, again: Draws, options: DetectOptions) -> dict[str, Any]:
-    """The share of draws with two answers in which the judge changes its answer when shown it again."""
+    """Return how often the judge changed its answer when shown it again, among draws with two answers."""
     before = [draw for draw in first if isinstance(draw.verdict, Score)]  # those were asked again
     pairs = [
         (new.trial.item.id, _label(old, options.labels), label)
@@ -428,7 +427,8 @@ def changes(first: Draws, again: Draws, options: DetectOptions) -> dict[str, Any
 
 
 def tables(result: Json) -> Iterator[Table]:
-    """Tables of all styles by scheme, of each style, of the judge's personas, of second answers, and of faults."""
+    """Yield the tables of all styles by scheme, of each style, of the judge's personas, of second answers, and of
+    faults."""
     caption = (
         f"{result['items']:,} items of {result['texts']:,} texts, {result['draws']} draws by {result['judge']}, preset "
         f"{result['preset']}; 95% intervals by bootstrap over texts. A style is found where a draw says more than "

@@ -1,8 +1,9 @@
-"""Pairs of texts for the style ranking judge, from texts that were written for personas, three styles each, and scored
+"""Pairs of texts for the style ranking judge, from texts that were written for personas (three styles each) and scored
 for each style (papers/style-judges.txt, 3.2.2 and appendix E.1).
 
-Texts that name a style of their persona are dropped. Of a persona's other, dissimilar texts those that follow it most
-and least are kept; without a persona two at random. All pairs of kept texts for one request are formed.
+Texts that name a style of their persona are dropped, then texts that resemble others. Of each persona's other texts,
+two are kept: those that follow the styles most and least, or two at random for no persona. All kept texts for the same
+request are paired.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Scores = Mapping[str, Mapping[str, float]]  # of a text, by its id, and of a sty
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A text written for a request; ``score``: the mean of its scores for the ``styles`` asked for, 0 without any."""
+    """A text written for a request; ``score``: the mean of its scores for the ``styles`` asked for, or 0."""
 
     id: str
     task: str
@@ -59,8 +60,8 @@ class Response:
 def read_responses(
     path: Path, judged: Scores | None = None, persona_1: str = RICH, *, scored: bool = True
 ) -> Lines[Response]:
-    """Read texts; ``judged`` scores replace those in the file, and if not ``scored`` none are needed. Raises InputError
-    that names file, line and field."""
+    """Read texts. ``judged``: scores that replace those in the file; ``scored``: whether scores are needed. Raises
+    InputError that names file, line and field."""
     parse = partial(_parse, judged=judged, personas=personas_by(persona_1), scored=scored)
     return read_items(path, FIELDS, parse)
 
@@ -116,8 +117,8 @@ def _scores(value: Mapping[str, Any]) -> dict[str, float]:
 
 
 def detected_scores(path: Path) -> Scores:
-    """The mean score over all draws of each text for each style, from the judgements of one judge by one scheme; lines
-    without a score are skipped. Raises InputError that names file, line and field."""
+    """Read the judgements of one judge by one scheme; return the mean score of each text for each style. Lines without
+    a score are skipped. Raises InputError that names file, line and field."""
     scores: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     judges: set[str] = set()
 
@@ -164,7 +165,8 @@ Encode = Callable[[Sequence[str]], Vectors]
 
 @dataclass(frozen=True, slots=True)
 class PairOptions:
-    """Options of pairing: ``keep`` is the most texts of a persona; ``targets`` is a key of TARGETS."""
+    """Options of pairing. ``keep``: how many dissimilar texts of a persona two are chosen from; ``targets``: a key of
+    TARGETS."""
 
     keep: int = 10
     targets: str = EACH
@@ -178,7 +180,7 @@ class PairLines:
 
 
 def build_pairs(responses: Sequence[Response], options: PairOptions, encode: Encode) -> PairLines:
-    """Pair the texts of each request. ``encode`` makes text vectors, where a persona has more texts than ``keep``."""
+    """Pair the texts of each request. ``encode``: makes vectors of texts, if a persona has more than ``keep``."""
     lines: list[dict[str, Any]] = []
     groups: dict[tuple[str, str, str], list[Response]] = defaultdict(list)
     for response in responses:
@@ -205,7 +207,7 @@ def build_pairs(responses: Sequence[Response], options: PairOptions, encode: Enc
 def _chosen(
     group: Iterable[Response], options: PairOptions, encode: Encode, chance: random.Random, counts: Counter[str]
 ) -> Iterator[Response]:
-    """Yield the two texts that are kept of each persona."""
+    """Yield the two texts of each persona that are kept."""
     by_persona: dict[str | None, list[Response]] = defaultdict(list)
     for response in group:
         by_persona[response.persona].append(response)
@@ -221,7 +223,7 @@ def _chosen(
 
 
 def extremes(responses: Sequence[Response]) -> Sequence[Response]:
-    """Return the responses of the highest and the lowest score; of equal ones the first, and the last."""
+    """Return the text with the highest score and the text with the lowest score."""
     if len(responses) < 2:
         return responses
     ordered = sorted(responses, key=lambda response: -response.score)
@@ -229,7 +231,7 @@ def extremes(responses: Sequence[Response]) -> Sequence[Response]:
 
 
 def distinct(texts: Sequence[str], options: PairOptions, encode: Encode) -> list[int]:
-    """The indices of at most ``keep`` dissimilar texts, each the one nearest to the mean of a k-means cluster."""
+    """Return the indices of at most ``keep`` dissimilar texts: the text nearest to the mean of each k-means cluster."""
     if len(texts) <= options.keep:
         return list(range(len(texts)))
     return sorted(nearest for nearest, *_ in clusters_of(encode(texts), options.keep, options.seed))
@@ -250,7 +252,7 @@ def _lines(
 
 
 def _steered_lines(targets: str, name: str, a: Response, b: Response) -> Iterator[dict[str, Any]]:
-    """The items of a text that a prompt steered and one written without styles."""
+    """Yield the items that compare a text that a prompt steered with a text that was written without styles."""
     side, steered = ("a", a) if a.styles else ("b", b)
     line = {"task": a.task, "request": a.request, "text_a": a.text, "text_b": b.text, f"prompt_{side}": steered.prompt}
     line |= {"persona": steered.persona} | ({"generator": a.generator} if a.generator else {})
@@ -260,7 +262,7 @@ def _steered_lines(targets: str, name: str, a: Response, b: Response) -> Iterato
 
 
 def pairs_table(result: Json) -> Table:
-    """A table that counts the texts used and left out in building pairs."""
+    """Return the table that counts the texts used and left out in building pairs."""
     counts = result["counts"]
     rows = [(title, f"{counts.get(name, 0):,}") for name, title in COUNTED.items()]
     rows.append(("items: a pair and the styles to judge it by", f"{result['lines']:,}"))

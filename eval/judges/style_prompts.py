@@ -1,9 +1,9 @@
 """Ranking system prompts by how well they steer a generator to wanted styles (papers/style-judges.txt, appendix D).
 
-A text that a prompt steered is compared with one written without, by all its styles, by each alone, and by helpfulness,
-where a prompt that steers should lose: a judge that is not told the styles prefers the usual style. ⚠ Five of the 48
-scores in tables 14 to 16 do not follow from their own rates: one is another figure of its row (Claude's tweets, prompt
-1), and for OLMo's summaries they are the shares of short ones. Table 13 has the right ones.
+A text that a prompt steered is compared with a text written without: by all its styles, by each style alone, and by
+helpfulness, where the steered text should lose, since a judge that is not told the styles prefers the usual style. ⚠
+Five of the 48 scores in tables 14 to 16 do not follow from their own rates: one is another figure of its row (Claude's
+tweets, prompt 1), and for OLMo's summaries they are the shares of short ones. Table 13 has the right ones.
 """
 
 from __future__ import annotations
@@ -29,15 +29,14 @@ STYLED, UNSTYLED = ("ab_style", "validation_style"), ("ab_helpfulness", "validat
 
 
 def alignment(all_styles: float, single_style: float, default: float) -> float:
-    """A prompt's score, from the percentages of comparisons that choose its text: 100 if always when the styles are
-    asked for and never when they are not."""
+    """Compute a prompt's score from the percentages of comparisons that choose its text: 100 if its text is always
+    chosen when the styles are asked for, and never when they are not."""
     return (all_styles + single_style + 100 - default) / 3
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One judgement; ``rate``: the one of RATES it counts for; ``taken``: the steered text was chosen, None: no
-    answer."""
+    """One judgement. ``rate``: the name in RATES that it counts for; ``taken``: whether the steered text was chosen."""
 
     task: str
     generator: str
@@ -48,7 +47,7 @@ class Comparison:
 
 
 def prompts_report(paths: Sequence[Path]) -> dict[str, Any]:
-    """The rates and score of every prompt, by task and generator. Raises InputError."""
+    """Compute the rates and the score of every prompt, by task and generator. Raises InputError."""
     judgements = [judged for path in paths for judged in read_lines(path, frozenset(), _parse, "judgement").parsed]
     by_prompt: dict[tuple[str, str, str], list[Comparison]] = defaultdict(list)
     for comparison in filter(None, judgements):
@@ -71,7 +70,7 @@ def prompts_report(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def _figures(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """The rates and score of one prompt; judgements without an answer are left out, and counted."""
+    """Compute the rates and the score of one prompt, and count the judgements without an answer, which are left out."""
     of_rate = np.array([[comparison.rate == rate for rate in RATES] for comparison in comparisons], float)  # (N, 3)
     taken = of_rate * np.array([[comparison.taken is True] for comparison in comparisons])
     answered = of_rate * np.array([[comparison.taken is not None] for comparison in comparisons])
@@ -98,7 +97,7 @@ def _figures(comparisons: Sequence[Comparison]) -> dict[str, Any]:
 
 
 def _parse(value: dict[str, Any], number: int) -> Comparison | None:
-    """Read one judgement; None if it compares no prompt."""
+    """Read one judgement; None if it does not compare a prompt."""
     check_fields(value, "item", "task", "scheme", "verdict")
     prompts = [optional_id(value, name) for name in ("prompt_a", "prompt_b")]
     if value["scheme"] not in (*STYLED, *UNSTYLED) or prompts == [None, None]:

@@ -1,6 +1,6 @@
 """The style ranking judge (papers/style-judges.txt, 4.2, tables 10 to 12): which of two texts has more of the wanted
-styles, or better does what was asked? Either both texts are compared, in both orders, or each gets points by a rubric;
-the draws on an item are combined into its label: a, b or a tie."""
+styles, or better does what was asked? Either both texts are compared, in both orders, or each text gets points by a
+rubric. Several draws (repetitions) on an item are combined into a label: a, b or a tie."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ PRESETS = Presets(
 
 @dataclass(frozen=True, slots=True)
 class RankScheme:
-    """A way of asking. ``pairs``: both texts are shown, in both orders, else each alone; ``styled``: the styles are
+    """A way of asking. ``pairs``: both texts are shown, in both orders (else one text); ``styled``: the styles are
     named; ``justified``: the reply gives reasons before its verdict."""
 
     description: str
@@ -117,7 +117,7 @@ eval style` compares what --judgements writes with people's own labels."""
 
 @dataclass(frozen=True, slots=True)
 class RankItem:
-    """Two texts for one request; ``texts`` are a and b; ``sources``: the fields of SOURCES that the file has."""
+    """Two texts, a and b, for the same request; ``sources``: the fields of SOURCES that the file has."""
 
     line: int
     id: str
@@ -129,13 +129,12 @@ class RankItem:
 
     @property
     def cluster(self) -> str:
-        """The task and request: pairs of texts for one request are not independent."""
+        """Return the cluster to resample: task and request, since pairs for the same request are not independent."""
         return f"{self.task} {self.request}"
 
 
 def load(path: Path, options: RankOptions) -> tuple[Items[RankItem], RankOptions]:
-    """Read the items; each must name a style if styles are judged. Raises InputError that names file, line and
-    field."""
+    """Read the items, each with a style if styles are judged. Raises InputError that names file, line and field."""
     styled = SCHEMES[known("scheme", options.scheme, SCHEMES)].styled
 
     def parse(value: dict[str, Any], number: int) -> RankItem:
@@ -175,7 +174,7 @@ FENCES = Fences(("request", "output_a", "output_b", "response"))
 
 
 def ask(trial: Trial[RankItem], options: RankOptions) -> Messages:
-    """Ask to compare both texts, or to score the one shown first."""
+    """Write the messages that ask to compare both texts, or to give points to the text shown first."""
     item, styled = trial.item, options.way.styled
     parts = [f"Instruction: {prompts.ASKED_FOR[item.task]}\n{FENCES.around('request', item.request)}"]
     if styled:
@@ -243,7 +242,7 @@ JUSTIFIED: Mapping[bool, Labels[Verdict]] = {  # by whether styles are judged
 
 
 def read(reply: str, trial: Trial[RankItem], options: RankOptions) -> Verdict | Points:
-    """Parse a verdict, where A is Output (a), the text shown first, or the points of the text shown first."""
+    """Parse a verdict (A is Output (a), the text shown first), or the points of the text shown first."""
     request, first, second = trial.item.request, *trial.shown(trial.item.texts)
     if options.way.justified:
         return JUSTIFIED[options.way.styled].read(reply, (request, first, second))
@@ -277,8 +276,8 @@ def _text_or_score(verdict: Verdict | Points) -> str | float | None:
 
 
 def figures(judgements: Judgements[RankItem], options: RankOptions) -> dict[str, Any]:
-    """The texts compared and how, the checks of the items, the figures, and the label of each item. Intervals are by
-    bootstrap over requests, since several pairs share one."""
+    """Compute the judge's report: what was compared and how, checks of the items, figures, and each item's label.
+    Intervals are by bootstrap over requests, since several pairs share a request."""
     every, items = judgements.every, judgements.items.every
     ranked = list(zip(items, rank(every, options), strict=True))
     taken = np.array([float(draws.label == A) - float(draws.label == B) for _, draws in ranked])
@@ -309,7 +308,7 @@ def figures(judgements: Judgements[RankItem], options: RankOptions) -> dict[str,
 
 
 def label_figures(ranked: Sequence[tuple[RankItem, DrawLabels]], seed: int) -> dict[str, Any]:
-    """The frequency of each label among items and their draws, and the agreement of an item's draws."""
+    """Count each label among items and among their draws, and measure how far an item's draws agree."""
     clusters = drawn([item.cluster for item, _ in ranked], [item.id for item, _ in ranked])
     bootstrap = Bootstrap(clusters, seed=seed)
     labels = [draws.label or NO_LABEL for _, draws in ranked]
@@ -330,7 +329,7 @@ def label_figures(ranked: Sequence[tuple[RankItem, DrawLabels]], seed: int) -> d
 
 
 def scores(every: Sequence[Judgement[RankItem]]) -> dict[str, Any]:
-    """The points given to text a and to text b: their mean, and the number of times that each was given."""
+    """Return the points given to text a and to text b: their mean, and how often each number was given."""
     points: dict[str, list[float]] = {A: [], B: []}
     for judgement in every:
         if isinstance(judgement.verdict, Score):
@@ -342,8 +341,8 @@ def scores(every: Sequence[Judgement[RankItem]]) -> dict[str, Any]:
 
 
 def lines(judgements: Judgements[RankItem], options: RankOptions) -> Iterator[dict[str, Any]]:
-    """Yield a record for each trial, as ``pearl eval style`` reads it, with a digest of the request, by which resamples
-    are drawn. Records of helpfulness schemes name no style."""
+    """Yield a record for each trial, as ``pearl eval style`` reads it. A digest of the request tells which pairs are
+    resampled together. Records of helpfulness schemes name no style."""
     pairs = options.way.pairs
     for judgement, text in judgements.first.with_texts():
         trial, verdict = judgement.trial, judgement.verdict
@@ -370,7 +369,7 @@ def lines(judgements: Judgements[RankItem], options: RankOptions) -> Iterator[di
 
 
 def tables(result: Json) -> Iterator[Table]:
-    """Tables of labels over all items and by task, of the judge's reliability, and of faults of the items."""
+    """Yield the tables of labels over all items and by task, of the judge's reliability, and of faults of the items."""
     caption = (
         f"{result['items']:,} pairs for {result['requests']:,} requests, {result['draws']} draws by {result['judge']}, "
         f"scheme {result['scheme']}, preset {result['preset']}; 95% intervals by bootstrap over requests."

@@ -1,7 +1,7 @@
-"""Texts for the style judges (papers/style-judges.txt, 3.2 and appendices B, C and E): a chat model writes for each
-request, persona and prompt, in many draws, what ``pearl judge items`` and ``style-detect`` read.
+"""Writing texts for the style judges (papers/style-judges.txt, 3.2 and appendices B, C and E): a chat model writes
+several texts for each request, persona and prompt, which ``pearl judge items`` and ``style-detect`` read.
 
-It is declared as a judge, since it asks in the same way: every text is kept, and none is asked for twice.
+It is declared as a judge, since it asks a model in the same way: every text is kept, and no request is repeated.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class WritingRequest:
 
 
 def load(path: Path, options: WriteOptions) -> tuple[Items[WritingRequest], WriteOptions]:
-    """Read the requests. Raises InputError for an unknown persona or prompt, or naming file, line and field."""
+    """Read the requests. Raises InputError for an unknown persona or prompt, and for a bad line."""
     personas = [known("persona", name, (*PERSONAS, NOBODY)) for name in options.persona or (*PERSONAS, NOBODY)]
     prompts = [known("prompt", name, [name for name in SYSTEM if name != DEFAULT]) for name in options.prompt]
 
@@ -130,7 +130,7 @@ def load(path: Path, options: WriteOptions) -> tuple[Items[WritingRequest], Writ
 
 
 def trials(items: Sequence[WritingRequest], options: WriteOptions) -> Iterator[Trial[WritingRequest]]:
-    """Yield trials whose ``way`` is a persona and a prompt; "nobody" has no styles, and so the default prompt only."""
+    """Yield trials whose ``way`` is a persona and a prompt; "nobody" has no styles, so only the default prompt."""
     ways = [(name, prompt) for name in options.persona for prompt in options.prompt if name != NOBODY]
     ways += [(NOBODY, DEFAULT)] if NOBODY in options.persona else []
     for place, item in enumerate(items):
@@ -139,7 +139,7 @@ def trials(items: Sequence[WritingRequest], options: WriteOptions) -> Iterator[T
 
 
 def ask(trial: Trial[WritingRequest], options: WriteOptions) -> Messages:
-    """Ask for a text; for the prompt "rewrite", for a first text without styles."""
+    """Ask for a text; for the prompt "rewrite", for a first text without styles, which is rewritten later."""
     prompt = DEFAULT if trial.way[1] == REWRITE else trial.way[1]
     system = SYSTEM[prompt].format(task=trial.item.task, styles=_named(trial, options))
     return Message("system", system), Message("user", f"{ASKS[trial.item.task]}\n\n{trial.item.request}")
@@ -163,12 +163,12 @@ def _named(trial: Trial[WritingRequest], options: WriteOptions) -> str:
 
 
 def read(reply: str, trial: Trial[WritingRequest], options: WriteOptions) -> str | Invalid:
-    """The text alone, without reasoning, a fence around it or remarks to whoever asked."""
+    """Return the text alone, without reasoning, a fence around it, or remarks to the user."""
     return unfenced(reply) or Invalid(EMPTY)
 
 
 def lines(judgements: Judgements[WritingRequest], options: WriteOptions) -> Iterator[dict[str, Any]]:
-    """Yield a record for each text; trials without a text have none."""
+    """Yield a record for each text; trials without a text are skipped."""
     for judgement in judgements.every:
         trial, (persona, prompt) = judgement.trial, judgement.trial.way
         if isinstance(judgement.verdict, str):
@@ -184,7 +184,7 @@ def lines(judgements: Judgements[WritingRequest], options: WriteOptions) -> Iter
 
 
 def figures(judgements: Judgements[WritingRequest], options: WriteOptions) -> dict[str, Any]:
-    """By task, persona and prompt: the number of texts, of those that name one of their styles, and the mean length."""
+    """Count the texts by task, persona and prompt, and texts that name their style; compute their mean length."""
     every = judgements.every
     counts = verdict_counts(judgement for judgement in every if not isinstance(judgement.verdict, str))
     written = grouped(every, lambda trial: (trial.item.task, *trial.way))

@@ -1,8 +1,8 @@
 """The trait judge (papers/feedback-forensics.txt, 2.2, appendices C, F.2, I and J): which of two texts does each of up
 to forty rules select? A rule is a trait put as an instruction, "Select the response that is more concise".
 
-A reply votes on all the rules of a question at once. The rules' order is shuffled for each vote, a coin decides the
-order of the texts, and several votes on a pair are combined into one.
+A reply votes on all rules of a question at once. Each vote has its own random order of the rules and of the two texts,
+and several votes on a pair are combined into one.
 """
 
 from __future__ import annotations
@@ -103,19 +103,19 @@ MOST_PER_CALL = 40
 
 
 def instruction(trait: str) -> str:
-    """The trait as a rule in the published form, "Select the response that ...", from which its id is made."""
+    """Put a trait as a rule in the published form, "Select the response that ...", from which its id is made."""
     trait = " ".join(trait.split()).rstrip(".")
     return trait if trait.lower().startswith("select the ") else f"{INSTRUCTION} {trait}"
 
 
 def label(rule: str) -> str:
-    """The trait that a rule states, without the instruction."""
+    """Return the trait that a rule states, without "Select the response that"."""
     return rule.removeprefix(f"{INSTRUCTION} ")
 
 
 def read_traits(sources: Sequence[str]) -> tuple[str, ...]:
-    """The rules from files with one trait per line, and of the published list for its name; lines that begin with # are
-    comments.
+    """Read rules from files with one trait per line, or from the published list by its name; lines that begin with #
+    are comments.
 
     Raises InputError that names file and line of a trait that is too long or occurs twice, and for an empty file.
     """
@@ -137,7 +137,7 @@ def read_traits(sources: Sequence[str]) -> tuple[str, ...]:
 
 
 def _lines_of(path: Path) -> Iterator[tuple[str, str]]:
-    """The place and the text of each line of a file that is neither blank nor a remark."""
+    """Yield the place and the text of each line that is not empty or a comment."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -150,7 +150,7 @@ def _lines_of(path: Path) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraitOptions:
-    """Options of the judge; ``rules`` are read from ``traits`` unless given."""
+    """Options of the judge; ``rules`` are read from ``traits`` unless they are given."""
 
     preset: str = PRESETS.default
     votes: int = 1
@@ -172,7 +172,7 @@ class TraitOptions:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The annotators' ids, in the order of the rules."""
+        """Return the annotator id of each rule, in the order of the rules."""
         return tuple(short_id(rule) for rule in self.rules)
 
 
@@ -181,7 +181,7 @@ class TraitOptions:
 
 @dataclass(frozen=True, slots=True)
 class TraitItem:
-    """A pair to judge, the ``line``-th pair of its file."""
+    """A pair of texts to judge; ``line``: its number in the file, from 1."""
 
     line: int
     pair: Pair
@@ -202,7 +202,7 @@ def load(path: Path, options: TraitOptions) -> tuple[Items[TraitItem], TraitOpti
 
 
 def items_of(data: AnnotatedPairs, where: str) -> Items[TraitItem]:
-    """The pairs with two non-empty texts, as items; a model may answer with nothing. Raises InputError without any."""
+    """Make items of the pairs with two non-empty texts. Raises InputError if there are none."""
     items = [TraitItem(number, pair) for number, pair in enumerate(data.pairs, start=1)]
     every = tuple(item for item in items if all(text.strip() for text in item.texts))
     if not every:
@@ -224,14 +224,14 @@ CHECKS: Sequence[Check[Sequence[TraitItem]]] = (
 
 
 def orders(options: TraitOptions) -> list[list[int]]:
-    """The order of the rules in each vote, as indices; each vote has its own, the same for every pair."""
+    """Return a random order of the rules, as indices, for each vote; it is the same for every pair."""
     number = len(options.rules)
     return [random.Random(f"{options.seed} {vote}").sample(range(number), number) for vote in range(options.votes)]
 
 
 def trials(items: Sequence[TraitItem], options: TraitOptions) -> Iterator[Trial[TraitItem]]:
-    """Yield trials whose ``way`` is the indices of the rules in one question, in its order. The texts are swapped by a
-    coin that depends on the pair and the vote, not on the pair's place in a file."""
+    """Yield the trials; ``way`` is the indices of the rules in one question, in its order. Whether the texts are
+    swapped depends on the pair's texts and the vote, not on the pair's place in a file."""
     size = options.per_call
     lots = [[order[start : start + size] for start in range(0, len(order), size)] for order in orders(options)]
     for place, item in enumerate(items):
@@ -272,7 +272,7 @@ def read(reply: str, trial: Trial[TraitItem], options: TraitOptions) -> Votes | 
 
 
 def longest_reply(options: TraitOptions) -> int:
-    """The most tokens of a reply: a word for each rule of a question, white space and a sentence."""
+    """Return the most tokens that a reply may need: a word for each rule, white space and a sentence."""
     return 64 + 24 * options.per_call
 
 
@@ -281,7 +281,7 @@ def longest_reply(options: TraitOptions) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """The votes on a pair, for each rule in the order of the runs; A is the pair's first text."""
+    """The votes on a pair: for each rule, its votes in all runs. A is the pair's first text."""
 
     item: TraitItem
     swapped: tuple[bool, ...]
@@ -299,15 +299,14 @@ def ballots(judgements: Iterable[Judgement[TraitItem]], options: TraitOptions) -
 
 
 def votes_of(judgement: Judgement[TraitItem]) -> Iterator[tuple[int, Verdict]]:
-    """The votes on the pair's own texts, with the indices of their rules; if the reply is invalid or failed, that is
-    the vote for each of its rules."""
+    """Yield each rule's index and its vote on the pair's own texts. An invalid or failed reply is every rule's vote."""
     verdict, places = judgement.of_item(), judgement.trial.way
     yield from zip(places, verdict.by_rule if isinstance(verdict, Votes) else (verdict,) * len(places), strict=True)
 
 
 def decided(votes: Sequence[Verdict], cross_vote: str) -> Verdict | None:
-    """The vote that several votes on a pair are combined into; None where too few agree. Invalid votes count as votes
-    for invalid, as in the published code; if a call failed the result is Failed, whatever the other votes."""
+    """Combine several votes on a pair into one; None if too few agree. Votes that are invalid count as votes, too, as
+    in the published code. If a call failed, the result is Failed."""
     for vote in votes:
         if isinstance(vote, Failed):
             return vote
@@ -320,7 +319,8 @@ ORDERS, MADE_BY = "shown_as", "trait_votes"  # fields of a pair and of the metad
 
 
 def recorded_vote(votes: Sequence[Verdict], cross_vote: str) -> Vote | None:
-    """The combined vote as a file of pairs has it; None if a call failed, not applicable where votes disagree."""
+    """Combine several votes on a pair into the vote to record: None if a call failed, not applicable if they
+    disagree."""
     verdict = decided(votes, cross_vote)
     if isinstance(verdict, Failed):
         return None
@@ -330,9 +330,8 @@ def recorded_vote(votes: Sequence[Verdict], cross_vote: str) -> Vote | None:
 
 
 def annotated(data: AnnotatedPairs, judgements: Judgements[TraitItem], options: TraitOptions) -> AnnotatedPairs:
-    """The data set with an annotator for each rule, whose votes on the pairs judged replace all of an earlier run. Also
-    records the judge, the order of the rules in each vote and, with each pair, the orders in which its texts were
-    shown."""
+    """Return the data set with an annotator for each rule, whose votes replace those of an earlier run. Also records
+    the judge, the order of the rules in each vote, and for each pair the orders in which its texts were shown."""
     made = {
         "judge": judgements.model,
         "votes": options.votes,
@@ -359,8 +358,8 @@ def choices_of(options: TraitOptions) -> dict[str, str]:
 
 
 def figures(judgements: Judgements[TraitItem], options: TraitOptions) -> dict[str, Any]:
-    """The votes for each trait, single and combined by pair, counts of how replies were parsed, and how often the text
-    shown first is chosen, with an interval by bootstrap over pairs."""
+    """Count the votes for each trait, single and combined by pair, and how replies were parsed; compute how often the
+    text shown first is chosen, with an interval by bootstrap over pairs."""
     cast = list(ballots(judgements.every, options))
     verdicts = [judgement.verdict for judgement in judgements.every]
     read_replies = [verdict for verdict in verdicts if isinstance(verdict, Votes)]
@@ -390,8 +389,8 @@ def figures(judgements: Judgements[TraitItem], options: TraitOptions) -> dict[st
 
 
 def _trait(rule: str, votes_by_pair: Sequence[Sequence[Verdict]], cross_vote: str) -> dict[str, Any]:
-    """The votes of all pairs for one rule; ``undecided``: pairs whose votes disagree, which count as not applicable;
-    ``without``: pairs without a vote, for a call failed."""
+    """Count the votes of all pairs for one rule. ``undecided``: pairs whose votes disagree, which count as not
+    applicable; ``without``: pairs without a vote because a call failed."""
     recorded = [recorded_vote(votes, cross_vote) for votes in votes_by_pair]
     return {
         "id": short_id(rule),

@@ -1,9 +1,9 @@
-"""Trials of ``pearl eval likeness``: true and false claims that a person of a history file wrote a passage. People are
-divided into impostors, people to tune on and people to test. Methods score how likely a claim is to be true: PEARL's
-likeness, its two parts, and two baselines, cosines of embeddings and of character n-grams.
+"""Trials of ``pearl eval likeness``: true and false claims that a person of a history file wrote a passage. Methods
+score how likely a claim is to be true: PEARL's likeness, its two parts, and two baselines, cosines of embeddings and of
+character n-grams.
 
-A person's last texts are held back, so that passages were written after the history. People are divided by a hash of
-their id, so the same people are always tested, in whatever file they occur.
+A hash of the id divides people into impostors (whose texts are compared with), people to tune on and people to test. A
+person's last texts are held back, so that passages were written after the history.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ QUERY_WORDS = 100  # of a passage, to find one on its topic
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """A person with their texts, divided into history and later texts, each oldest first."""
+    """A person with their texts, divided into history and later texts, both oldest first."""
 
     user: str
     history: tuple[str, ...]
@@ -49,13 +49,14 @@ class Claimant:
 
 
 def part_of(user: str) -> str:
-    """The part that a user's hash gives: two fifths of people are impostors, a fifth for tuning, two fifths tested."""
+    """Return the part that a user is in: two fifths are impostors (only compared with), a fifth to tune on, two fifths
+    to test."""
     bucket = int(sha256(user.encode()).hexdigest()[:8], 16) % 100
     return IMPOSTORS if bucket < 40 else DEV if bucket < 60 else TEST
 
 
 def texts_by_user(path: Path) -> dict[str, list[str]]:
-    """Every user's distinct texts, oldest first. Raises InputError that names file, line and field of a bad line."""
+    """Read every user's distinct texts, oldest first. Raises InputError that names file, line and field."""
     histories = read_histories(path, timestamp_required=True)
     return {
         user: distinct(document.text for document in sorted(documents, key=lambda document: document.timestamp or 0.0))
@@ -64,7 +65,7 @@ def texts_by_user(path: Path) -> dict[str, list[str]]:
 
 
 def writers_of(texts: Mapping[str, Sequence[str]], part: str) -> list[Claimant]:
-    """The people of a part with enough texts, each split into history and later texts."""
+    """Return the people of a part who have enough texts, with their texts divided into history and later texts."""
     writers = []
     for user, user_texts in texts.items():
         if part_of(user) == part and len(user_texts) >= LEAST_TEXTS:
@@ -74,8 +75,7 @@ def writers_of(texts: Mapping[str, Sequence[str]], part: str) -> list[Claimant]:
 
 
 def passages(texts: Sequence[str], words: int) -> Iterator[str]:
-    """Yield passages of exactly ``words`` words: texts are joined until they suffice, and the end is cut; in a script
-    without blanks the cut may come behind any character."""
+    """Yield passages of exactly ``words`` words: texts are joined until they are long enough, and the end is cut."""
     parts: list[str] = []
     for text in texts:
         parts.append(text)
@@ -91,7 +91,7 @@ def passages(texts: Sequence[str], words: int) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Text of a known length that somebody wrote after their history."""
+    """A text of a known length that a person wrote after their history."""
 
     user: str
     words: int
@@ -100,7 +100,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The claim that a writer wrote a passage."""
+    """The claim, true or false, that a writer wrote a passage."""
 
     writer: int  # index among the writers
     passage: Passage
@@ -108,8 +108,8 @@ class Claim:
 
 
 def claims(writers: Sequence[Claimant], words: int, seed: int = 0) -> list[Claim]:
-    """For each writer, claims to have written some of their own later passages, random passages by others, and for each
-    own passage the passage by somebody else that is nearest to it by BM25."""
+    """Make each writer's claims: true claims about some of their own later passages, false claims about random passages
+    of others, and about the passage of somebody else that is nearest by BM25 to each own passage."""
     generator = random.Random(f"{seed} {words}")
     every = []
     for writer in writers:
@@ -128,7 +128,7 @@ def claims(writers: Sequence[Claimant], words: int, seed: int = 0) -> list[Claim
 
 
 def _nearest(pool: Sequence[Passage]) -> dict[Passage, Passage]:
-    """For each passage the nearest one by somebody else, by BM25, if there is one."""
+    """Return for each passage the nearest passage by somebody else, by BM25, if there is one."""
     index = BM25Index(hashed_words([passage.text for passage in pool]))
     users = np.array([passage.user for passage in pool])
     nearest = {}
@@ -153,7 +153,7 @@ LATEST_TEXTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
-    """The inputs of all methods: the writers, the impostors of each, and the encoder."""
+    """What all methods need: the writers, the texts of impostors to compare each writer with, and the encoder."""
 
     writers: Sequence[Claimant]
     reference: Callable[[Claimant], Impostors]  # the impostors of a writer
@@ -161,7 +161,7 @@ class Lineup:
 
 
 def scores_of(methods: Sequence[str], lineup: Lineup, claims: Sequence[Claim]) -> dict[str, Floats]:
-    """Each method's score per claim, (N,); likeness is NaN if it abstains, and the claim then counts for no method."""
+    """Return each method's score of every claim, (N,). Where likeness abstains it is NaN, and the claim is ignored."""
     ours = _likenesses(lineup, claims)
     scores = {LIKENESS: ours[:, 0], WORDS: ours[:, 1], CHARACTERS: ours[:, 2]}
     if EMBEDDINGS in methods:
@@ -172,7 +172,7 @@ def scores_of(methods: Sequence[str], lineup: Lineup, claims: Sequence[Claim]) -
 
 
 def _likenesses(lineup: Lineup, claims: Sequence[Claim]) -> Floats:
-    """The probability and the two log ratios of each claim, (N, 3). A person is fitted once, a passage read once."""
+    """Return the probability and the two log ratios of each claim, (N, 3)."""
     reads: dict[tuple[int, Passage], Any] = {}
     fitted: dict[int, Likeness] = {}
     rows = []
@@ -195,7 +195,7 @@ def _likenesses(lineup: Lineup, claims: Sequence[Claim]) -> Floats:
 def _cosines(
     writers: Sequence[Claimant], claims: Sequence[Claim], encode: Callable[[list[str]], Any], latest: int | None
 ) -> Floats:
-    """The cosine of each passage with the mean vector of its claimed writer's latest texts, (N,)."""
+    """Return the cosine of each claim's passage with the mean vector of the claimed writer's ``latest`` texts, (N,)."""
     texts = list(dict.fromkeys(claim.passage.text for claim in claims))
     vectors = dict(zip(texts, np.asarray(encode(texts)), strict=True))
 

@@ -1,5 +1,5 @@
-"""The candidate documents of each record (all, or without near-duplicates of the target), the models' choices among
-them, and the gains of these choices.
+"""The documents that models may choose for each request (all, or without near-duplicates of the target), the models'
+choices, and the gains of these choices.
 
 Dimensions in comments: C candidates.
 """
@@ -24,7 +24,7 @@ RANDOM, BEST = "random (expected)", "best possible"
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The documents of each record that a model may choose, and the models' scores of them."""
+    """The documents of each record that a retriever may choose, and the retrievers' scores of the documents."""
 
     records: Sequence[GainsRecord]
     models: Sequence[ModelScores]
@@ -51,7 +51,7 @@ class Candidates:
         }
 
     def trivial_outcomes(self, k: int) -> Mapping[str, Sequence[ChoiceOutcome]]:
-        """The expected outcomes of random choice, and the outcomes of choosing by the gains themselves."""
+        """Return the expected outcomes of random choice, and the outcomes of choosing by the true gains."""
         every = self._gains()
         return {RANDOM: [random_outcome(gains) for gains in every], BEST: [best_outcome(gains, k) for gains in every]}
 
@@ -60,8 +60,8 @@ class Candidates:
 
 
 def set_aside(everything: Candidates, threshold: float) -> tuple[Candidates, Mapping[str, float]]:
-    """Remove documents that contain at least ``threshold`` of their record's target. Return the candidates left, of
-    records with a target, and counts of what was removed."""
+    """Leave out documents that contain at least ``threshold`` of what the user really wrote (the target). Return the
+    other candidates of records with a target, and counts of what was left out."""
     kept = [kept_documents(record, threshold) for record in everything.records]
     has_target = [record.target is not None for record in everything.records]
     usable = [known and any(keep) for known, keep in zip(has_target, kept, strict=True)]
@@ -77,7 +77,7 @@ def set_aside(everything: Candidates, threshold: float) -> tuple[Candidates, Map
 
 @dataclass(frozen=True, slots=True)
 class ChoiceOutcome:
-    """The outcome of one model's choice for one request; gains in nats."""
+    """The outcome of a model's choice for one request; gains are in nats."""
 
     top_score: float  # s1, NaN where nothing was scored
     top1_gain: float
@@ -88,7 +88,7 @@ class ChoiceOutcome:
 
 
 def ranked_outcome(scores: Floats, gains: Floats, ages: Floats, k: int) -> ChoiceOutcome:
-    """The outcome of choosing by ``scores``, of equal ones the newest by ``ages`` (ranks in time), (C,) each."""
+    """Return the outcome of ranking documents by ``scores``, (C,); of equal scores, the newest document wins."""
     order = np.lexsort((-ages, -scores))
     return ChoiceOutcome(
         top_score=float(scores[order[0]]),
@@ -101,7 +101,7 @@ def ranked_outcome(scores: Floats, gains: Floats, ages: Floats, k: int) -> Choic
 
 
 def random_outcome(gains: Floats) -> ChoiceOutcome:
-    """The exact expectation of choosing at random: each candidate is equally likely at each rank."""
+    """Return the expected outcome of random choice: each candidate is equally likely at each rank."""
     relevance = np.maximum(gains, 0.0)
     ideal = _dcg(np.sort(relevance)[::-1])
     expected = float(relevance.mean() * _discounts(len(gains)).sum())
@@ -110,15 +110,15 @@ def random_outcome(gains: Floats) -> ChoiceOutcome:
 
 
 def best_outcome(gains: Floats, k: int) -> ChoiceOutcome:
-    """The outcome of choosing by the gains themselves, which are unknown before the text is written."""
+    """Return the best possible outcome: that of ranking by the gains themselves."""
     return ranked_outcome(gains, gains, np.arange(len(gains), dtype=np.float64), k)
 
 
 def ndcg(ranked_gains: Floats) -> float:
-    """Normalised discounted cumulative gain of all candidates (Järvelin and Kekäläinen 2002), best first: (C,).
+    """Compute the normalised discounted cumulative gain (Järvelin and Kekäläinen 2002) of ranked gains, best first:
+    (C,).
 
-    The relevance of a candidate is max(gain, 0): a document that hinders is as good as none. 0 where no document
-    helps, as trec_eval has it for requests without a relevant document.
+    The relevance of a candidate is max(gain, 0). 0 if no document helps.
     """
     relevance = np.maximum(ranked_gains, 0.0)
     ideal = _dcg(np.sort(relevance)[::-1])
@@ -134,7 +134,7 @@ def _discounts(size: int) -> Floats:
 
 
 def ages(documents: Sequence[Document]) -> Floats:
-    """Ranks of documents in time, the oldest 0, by timestamp or, if any lacks one, by their order: (C,)."""
+    """Return the ranks of documents in time, (C,): 0 for the oldest; by their order if any has no timestamp."""
     ranks = np.empty(len(documents), np.float64)
     ranks[oldest_first(documents)] = np.arange(len(documents))
     return ranks

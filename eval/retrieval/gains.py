@@ -85,19 +85,19 @@ def _number(value: Any, param: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Clusters of records that are resampled together."""
+    """The clusters of records that are resampled together in a bootstrap."""
 
     unit: str  # "users" or "requests"
     names: tuple[str, ...]  # the cluster of each record
     users: int  # number of users known
 
     def to_json(self) -> dict[str, Any]:
-        """The number of records, the number of users, and the unit that is resampled."""
+        """Return the number of records and of users, and the unit (users or requests) that is resampled."""
         return {"n": len(self.names), "users": self.users, "resampled": self.unit}
 
 
 def request_slices(records: Sequence[GainsRecord]) -> list[Slice]:
-    """Slices by length of the request in words and by number of documents, a third of the requests in each slice."""
+    """Divide the requests into thirds by their length in words, and into thirds by their number of documents."""
     return [
         *slices("request_words", [count_words(record.request.text) for record in records]),
         *slices("documents", [len(record.documents) for record in records]),
@@ -105,7 +105,8 @@ def request_slices(records: Sequence[GainsRecord]) -> list[Slice]:
 
 
 def clusters(records: Sequence[GainsRecord]) -> Clusters:
-    """Cluster requests by user, one without a user alone; all alone where fewer than two users are known."""
+    """Cluster requests by user; a request without a user is its own cluster. If fewer than two users are known, every
+    request is its own cluster."""
     users = len({record.user_id for record in records} - {None})
     if users < 2:
         return Clusters("requests", tuple(map(str, range(len(records)))), users)
@@ -117,10 +118,8 @@ def clusters(records: Sequence[GainsRecord]) -> Clusters:
 
 
 def containment(target: str, text: str) -> float:
-    """The share of the target's word trigrams that are in the text; a target of fewer words is one n-gram.
-
-    Containment as in Broder 1997, "On the resemblance and containment of documents". 0 for a target without a word.
-    """
+    """Return the share of the target's word trigrams that are in the text (Broder 1997, "On the resemblance and
+    containment of documents"). A target of fewer than three words is one n-gram; 0 for a target without a word."""
     of_target = words(target)
     length = min(NGRAM, len(of_target))
     wanted, there = (
@@ -131,7 +130,7 @@ def containment(target: str, text: str) -> float:
 
 
 def kept_documents(record: GainsRecord, threshold: float = THRESHOLD) -> tuple[bool, ...]:
-    """False for each document that contains ``threshold`` or more of the record's target; all True without a target."""
+    """Return for each document whether it contains less than ``threshold`` of the target; all True without a target."""
     if record.target is None:
         return (True,) * len(record.documents)
     return tuple(containment(record.target, document.text) < threshold for document in record.documents)

@@ -1,4 +1,4 @@
-"""Scoring the documents of records with models.
+"""Scoring the documents of gains records with retrievers.
 
 Dimensions in comments: C candidates, E embedding size.
 """
@@ -19,7 +19,7 @@ from retriever.models.encoder import Encoder, Vectors
 
 @dataclass(frozen=True, slots=True)
 class ModelScores:
-    """A model's scores, (C,) for each record, in the order of its documents."""
+    """A model's scores of each record's documents, (C,) per record, in the documents' order."""
 
     model: str
     scores: tuple[Floats, ...]
@@ -28,7 +28,7 @@ class ModelScores:
 def score_records(
     model: str, retriever: Retriever, records: Sequence[GainsRecord], advance: Callable[[], None] = lambda: None
 ) -> ModelScores:
-    """Score every record. Raises InputError that names model and record where a score is missing or not finite."""
+    """Score every record's documents. Raises InputError that names model and record if a score is not finite."""
     scored = []
     for number, record in enumerate(records, start=1):
         scores = _scores(retriever, record)
@@ -56,7 +56,7 @@ def _scores(retriever: Retriever, record: GainsRecord) -> Floats:
 
 
 class RememberingEncoder:
-    """An encoder that encodes each text once: models share an encoder, and records of one user share documents."""
+    """An encoder that encodes each text only once."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.name = encoder.name

@@ -1,5 +1,5 @@
-"""The criterion by which a fit is chosen on dev: the gain of the best-scored document, and how well its score predicts
-that gain; and the fit's lead over the baselines.
+"""Measures of a fitted retriever on the dev split: the gain of the best-scored document, how well its score predicts
+that gain, and the lead over baselines.
 
 Dimensions in comments: C candidates of a request, N requests, R resamples of the users.
 """
@@ -27,7 +27,8 @@ ASKED = 0.05  # of the requests of a kind of text may at most end in a question
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Mean gain of the chosen documents (nats), its share of the best possible, Pearson r of their scores and gains."""
+    """Figures of a fitted retriever: mean gain (nats) of the documents with the highest scores, the share of the best
+    possible gain, and Pearson's r of scores and gains."""
 
     top1_gain: float
     share: float
@@ -35,12 +36,12 @@ class Fit:
 
     @property
     def quality(self) -> float:
-        """Return share + r / 4: choosing well matters for every draft, knowing how well only for few."""
+        """Return the number by which fits are compared: share + r / 4."""
         return self.share + self.pearson_r / 4
 
 
 def measure(scores: Sequence[Floats], gains: Sequence[Floats]) -> Fit:
-    """Measure a fit by the scores and the gains of each request's candidates, (C,) each."""
+    """Compute a fit's figures from the scores and the gains of each request's candidates, (C,) per request."""
     top, chosen = best_of(scores, gains)
     best = sum(float(own.max()) for own in gains)
     return Fit(float(chosen.mean()), float(chosen.sum() / best) if best > 0 else 0.0, pearson(top, chosen))
@@ -49,7 +50,8 @@ def measure(scores: Sequence[Floats], gains: Sequence[Floats]) -> Fit:
 def measure_domains(
     scores: Sequence[Floats], gains: Sequence[Floats], domains: Sequence[str]
 ) -> tuple[Fit, dict[str, Fit]]:
-    """Return the mean of the domains' figures, each domain weighing the same, and the figures of each domain."""
+    """Compute a fit's figures in each domain (kind of text); return their unweighted mean, and the figures by
+    domain."""
     fits = {}
     for domain in sorted(set(domains)):
         own = [place for place, name in enumerate(domains) if name == domain]
@@ -60,14 +62,14 @@ def measure_domains(
 def better_in(
     scores: Sequence[Floats], others: Sequence[Floats], gains: Sequence[Floats], users: Sequence[str], seed: int
 ) -> float:
-    """Return the share of resamples of users in which ``scores`` have a higher quality than ``others`` have."""
+    """Return the share of bootstrap resamples of users in which ``scores`` have a higher ``Fit.quality``."""
     bootstrap = Bootstrap(users, seed=seed)
     own, theirs = (qualities(bootstrap, compared, gains) for compared in (scores, others))
     return float((own > theirs).mean())
 
 
 def qualities(bootstrap: Bootstrap, scores: Sequence[Floats], gains: Sequence[Floats]) -> NDArray[np.float64]:
-    """Return the quality, as :class:`Fit` defines it, in each resample of the requests: (R,)."""
+    """Return the quality of a fit with these scores (``Fit.quality``) in each bootstrap resample: (R,)."""
     top, chosen = best_of(scores, gains)
     share = bootstrap.ratio(chosen, [own.max() for own in gains]).resampled
     r = bootstrap.pearson(top, chosen).resampled
@@ -93,9 +95,10 @@ def pearson(first: NDArray[np.floating], second: NDArray[np.floating]) -> float:
 
 
 def floor_of(scores: Floats, gains: Floats) -> float | None:
-    """Return the score up to which documents are expected not to help (gain at most 0); None if all are expected to.
+    """Return the score up to which documents are expected not to help (gain at most 0); None if all are expected to
+    help.
 
-    The expected gain is the isotonic regression of gains, (N,), on scores, (N,): the best fit that never falls.
+    The expected gain is the isotonic regression of gains, (N,), on scores, (N,).
     """
     from scipy.optimize import isotonic_regression
 
@@ -108,8 +111,8 @@ def floor_of(scores: Floats, gains: Floats) -> float | None:
 
 
 def helps_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> Helps | None:
-    """Fit by logistic regression whether a document helps (gain above 0), given its score; scores and gains are (C,)
-    per request. None if scores do not tell: all documents help, none does, or higher scores mean less help."""
+    """Fit a logistic regression of whether a document helps (gain above 0) on its score. Scores and gains are (C,) per
+    request. None if all documents help, none helps, or higher scores mean less help."""
     from sklearn.linear_model import LogisticRegression
 
     every, helped = np.concatenate(scores).astype(np.float64), np.concatenate(gains) > 0
@@ -123,10 +126,10 @@ def helps_of(scores: Sequence[Floats], gains: Sequence[Floats]) -> Helps | None:
 def floors(
     scores: Sequence[Floats], gains: Sequence[Floats], kinds: Sequence[str]
 ) -> tuple[float | None, float | None]:
-    """Return the score below which a document is not shown, and the s1 below which the user is asked.
+    """Return two thresholds: the score below which a document is not shown, and the score of the best document (s1)
+    below which the user is asked a question instead.
 
-    A question costs the user more than a draft unlike theirs, so the second floor is the highest s1 that leaves at most
-    the share ASKED of dev's requests, all of which their users answered, below it in each of the ``kinds`` of text.
+    The second leaves at most the share ASKED of dev's requests below it, in each of the ``kinds`` of text.
     """
     top, _ = best_of(scores, gains)
     kind = np.asarray(kinds)
@@ -143,8 +146,9 @@ LEADS = 0.95  # of resamples, in which it must be better than the best baseline
 
 @dataclass(frozen=True, slots=True)
 class LeadOverBaseline:
-    """Mean gains (nats) of the documents that the retriever and the best baseline choose for dev's requests, and the
-    share of resamples in which the retriever's is higher. ``own``: it did not learn from these requests."""
+    """A retriever compared with the best baseline on dev: the mean gains (nats) of the documents that each chooses, and
+    the share of bootstrap resamples in which the retriever gains more. ``own``: the retriever did not learn from these
+    requests."""
 
     requests: int
     top1_gain: float
@@ -155,7 +159,7 @@ class LeadOverBaseline:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Return the reasons not to use the retriever, each a clause; empty if nothing speaks against it."""
+        """Return the reasons not to use the retriever, each a clause; empty if there are none."""
         clauses = []
         if not self.own:
             clauses.append("nothing was left to choose by but what it was trained on")
@@ -174,7 +178,7 @@ class LeadOverBaseline:
 def worth_on(
     scores: Sequence[Floats], dev: Sequence[Example], encoder: Encoder, *, own: bool, seed: int
 ) -> LeadOverBaseline:
-    """Compare the fit with baselines on dev; ``scores`` are the fit's for each request's candidates, (C,) each."""
+    """Compare a fitted retriever with baselines on dev; ``scores``: of each request's candidates, (C,) each."""
     gains = [example.gains for example in dev]
     _, chosen = best_of(scores, gains)
     others = {}

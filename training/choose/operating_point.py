@@ -1,12 +1,10 @@
 """The operating point of an artifact: margin and theta, chosen on the curves that ``pearl eval`` measures on dev.
 
-The margin is how far below the best document's score another document may lie and still be shown: a score in nats says
-how much worse the others are, so a prompt can have four documents where they are alike, and one where it stands far
-above the rest. Theta bounds the best document's score: below theta a draft is revised (papers/pearl.txt, section 5.3).
-A margin or theta that is no better than chance (``pearl/stats/chance.py``) is not chosen.
+The margin is how far below the best document's score another document may lie and still be shown. Theta bounds the best
+document's score: below theta a draft is revised (papers/pearl.txt, section 5.3). A margin or theta that is no better
+than chance (``pearl/stats/chance.py``) is not chosen.
 
-A curve is kept with its chance: ``{"curve": [point, ...], "by_chance": {metric: share}}``, the share being that of
-random exchanges whose best point does as well as the curve's.
+A curve is kept as ``{"curve": [point, ...], "by_chance": {metric: p}}``; p is its best point's permutation p-value.
 """
 
 from __future__ import annotations
@@ -35,7 +33,8 @@ Curve = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A number of the artifact that is chosen on a curve: the margin, or theta."""
+    """A number that is chosen for an artifact: the margin (how far below the best score a document may be shown) or
+    theta (the score below which a draft is revised)."""
 
     name: str
     command: str  # of ``pearl eval``, which measures its curve
@@ -50,7 +49,7 @@ THETA = Setting("threshold", "revision", "share_revised", "without_revision", "w
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The number chosen for a setting, and the figures of the curve it was chosen from."""
+    """The number chosen for a setting (margin or theta), and the figures that it was chosen by."""
 
     setting: Setting
     number: float | None  # None: none raised the metric by more than chance, so nothing is changed
@@ -83,16 +82,17 @@ class OperatingPoint:
 
 
 def check_metric(name: str) -> None:
-    """Check that the curves have a metric of this name. Raises InputError if they do not."""
+    """Check that ``name`` is one of METRICS, by which margin and theta are chosen. Raises InputError if not."""
     if name not in METRICS:
         raise InputError(f"--metric {name}: there are {', '.join(METRICS)}.", param="metric", code="no_such_metric")
 
 
 def choose_number(setting: Setting, curve: Curve, metric: str) -> OperatingPoint:
-    """Choose the number with the highest metric, of equal ones the one that changes least; none if no number raises the
-    metric by more than chance. Where theta's point has no number, its number is ``all``.
+    """Choose the margin or theta with the highest metric on a curve; of equal numbers, the one that changes least. None
+    is chosen if no number raises the metric by more than chance. A theta without a number means ``all``: every draft is
+    revised.
 
-    Raises InputError for a curve without the metric of unchanged drafts.
+    Raises InputError if the curve lacks the metric of unchanged drafts.
     """
     points = [point for point in curve["curve"] if point.get(metric) is not None]
     shows = setting is MARGIN
@@ -124,9 +124,9 @@ def choose_number(setting: Setting, curve: Curve, metric: str) -> OperatingPoint
 
 
 def curve_of(measured: Path | str, report: Path, setting: Setting) -> tuple[Curve, dict[str, str]]:
-    """Read a curve from a report of the command that measures the setting: that of an artifact's folder, or of a scorer
-    by name; for theta also the report's chat model and command. A report of a single model is taken even if the
-    artifact was elsewhere then. Raises InputError, also if that model is known to be another one."""
+    """Read a setting's curve from a report of ``pearl eval``; for theta, also the report's chat model and command.
+    ``measured``: an artifact's folder, or a scorer's name. Raises InputError if the file is no such report, or is about
+    another model. A report of a single model is accepted even if the artifact lay elsewhere."""
     try:
         content = json.loads(report.read_bytes(), parse_constant=_no_number)
         models = {model["model"]: model for model in content["models"]}
@@ -155,7 +155,7 @@ def _same(model: str, measured: Path | str) -> bool:
 
 
 def _check_point(point: dict[str, Any], setting: Setting) -> None:
-    """Raises KeyError or TypeError for a point without what a choice reads of it."""
+    """Check that a point has the numbers that a choice reads. Raises KeyError or TypeError if not."""
     figures = [point[setting.extent], *(point[name] for name in METRICS if point.get(name) is not None)]
     numbers = [figure["value"] for figure in figures]
     numbers += [] if point[setting.name] is None else [point[setting.name]]
@@ -165,7 +165,7 @@ def _check_point(point: dict[str, Any], setting: Setting) -> None:
 
 
 def _is_other(folder: Path, model: str) -> bool:
-    """True where the model of a report is no artifact, or one that scores otherwise than the folder's."""
+    """True if a report's model is not the folder's artifact: an untrained scorer, or an artifact with other files."""
     if model in UNTRAINED:
         return True
     named = SHIPPED if model == EMBEDDED else Path(model)
@@ -173,10 +173,11 @@ def _is_other(folder: Path, model: str) -> bool:
 
 
 def set_margin(folder: Path, report: Path, metric: str) -> tuple[OperatingPoint, list[str]]:
-    """Choose the margin from a report on dev and write it into the artifact. Return the choice, and the chat models
-    whose thetas are dropped: they were chosen on drafts that another margin changes.
+    """Choose the margin (how far below the best score a document may be shown) from a report on dev, and write it into
+    the artifact. Return the choice, and the chat models whose thetas were dropped, because another margin changes
+    drafts.
 
-    Raises InputError for an artifact that is not whole, and for a report without such figures of it.
+    Raises InputError for an incomplete artifact, and for a report without the metric or about another model.
     """
     check_metric(metric)
     artifact = _to_change(folder)
@@ -191,15 +192,15 @@ def set_margin(folder: Path, report: Path, metric: str) -> tuple[OperatingPoint,
 
 
 def _to_change(folder: Path) -> Artifact:
-    """The artifact to write a choice into. Raises InputError for one that is not whole, or may not be written to."""
+    """Read the artifact to write a choice into. Raises InputError if it is incomplete or cannot be written to."""
     artifact = read_whole(folder)
     check_place("model", folder / MANIFEST)
     return artifact
 
 
 def _without_thetas(artifact: Artifact, changed: str) -> tuple[Artifact, list[str]]:
-    """Return the artifact with never for each theta, and the chat models whose theta was dropped. Their curves say
-    what has ``changed`` since the drafts that they were measured on, so that none is chosen from these again."""
+    """Return the artifact with every theta set to never, and the chat models whose theta was dropped. Their curves are
+    marked as outdated by what has ``changed``, so that no theta is chosen from them."""
     thresholds = artifact.thresholds or {}
     dropped = [model for model, theta in thresholds.items() if theta is not None]
     curves = {model: curve | {OUTDATED: changed} for model, curve in artifact.training.get(THETAS, {}).items()}
@@ -209,17 +210,17 @@ def _without_thetas(artifact: Artifact, changed: str) -> tuple[Artifact, list[st
 
 
 def dropped_words(dropped: Sequence[str]) -> str:
-    """Say in a sentence which chat models' thetas were dropped, and what to do."""
+    """Say in a sentence that the thetas of these chat models were dropped, and what to do."""
     names = " and ".join(f"of '{model}'" for model in dropped)
     return f"theta {names} was chosen before, and is 'never' now: choose it again by 'pearl train threshold'"
 
 
 def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: str | None = None) -> OperatingPoint:
-    """Choose theta from a report on dev and write it into the artifact, for the chat model that was measured.
+    """Choose theta (the score below which a draft is revised) from a report on dev, and write it into the artifact for
+    the chat model that was measured.
 
-    Without a report theta is chosen again from the curve that the artifact keeps, of ``chat_model`` if it keeps
-    several. Raises InputError for an artifact that is not whole, for a report without such figures of it or of another
-    chat model, and for an artifact without such a curve.
+    Without a report, theta is chosen from the curve that the artifact keeps for ``chat_model``, or from its only curve.
+    Raises InputError for an incomplete artifact, for one without a curve, and for a report about another model.
     """
     check_metric(metric)
     artifact = _to_change(folder)
@@ -244,7 +245,8 @@ def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: st
 
 
 def scorer_threshold(name: str, report: Path | None, metric: str) -> OperatingPoint:
-    """Choose theta for a scorer without an artifact. Raises InputError if ``report`` is none, or not of it on dev."""
+    """Choose theta (the score below which a draft is revised) for a scorer without an artifact, such as BM25. Raises
+    InputError without a ``report`` about the scorer."""
     check_metric(metric)
     if report is None:
         raise InputError(
@@ -256,7 +258,7 @@ def scorer_threshold(name: str, report: Path | None, metric: str) -> OperatingPo
 
 
 def _kept_curve(folder: Path, curves: Mapping[str, Curve], chat_model: str | None) -> tuple[str, Curve]:
-    """The chat model of an earlier choice of theta, and the curve that it was chosen from."""
+    """Return the chat model and the curve that the artifact keeps from an earlier choice of theta."""
     if chat_model is None and len(curves) == 1:
         chat_model = next(iter(curves))
     if chat_model is None or chat_model not in curves:

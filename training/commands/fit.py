@@ -54,8 +54,8 @@ def fit(
 ) -> None:
     """Fit a retriever on existing scores, with another loss, on fewer histories, or without a cross-encoder.
 
-    With the choices share, positives and negatives it learns from other groups (Algorithm 1), with --groups from those
-    that pearl train select wrote. Scores of the test split are for the artifact's figures, and not learned from.
+    The choices share, positives and negatives decide which groups it learns from (Algorithm 1); --groups takes those
+    that pearl train select wrote. Scores of the test split only measure the artifact.
     """
     from rich.console import Console
 

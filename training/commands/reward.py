@@ -42,8 +42,8 @@ def reward(
 ) -> None:
     """Train a reward model: how well a paragraph is written, from 1 to 10.
 
-    Two versions of a paragraph with different scores are a pair. A model of writers' edits may know less of other texts
-    than their length says: name pairs of another kind, and the artifact says whether the model may ship. Repeat an
+    Two versions of a paragraph with different scores are a pair. A model of writers' edits may judge other texts worse
+    than their length does: name pairs of another kind, and the artifact says whether the model may ship. Repeat an
     interrupted command and it goes on where it stopped.
     """
     from rich.console import Console

@@ -116,7 +116,7 @@ def score(
 def explain_split(
     histories: Mapping[str, Sequence[Document]], split: str | None, way: str, seed: int, console: Console
 ) -> None:
-    """Tell the user where a split by time lies, and how targets are chosen where documents have no time."""
+    """Print a note if the split is by time, and a note if documents without a timestamp make it random."""
     from pearl.text.history.partition import users_of
     from training.data.histories import untimed_users
     from training.data.split import BY_TIME, BY_USERS, PARTS

@@ -34,10 +34,10 @@ def threshold(
     """Choose theta, the score below which a draft is revised; "never" if no theta raises the metric on dev by more than
     chance.
 
-    Of a scorer by name theta is only said: give it to 'pearl eval revision --threshold'.
+    For a scorer by name, theta is only printed: give it to 'pearl eval revision --threshold'.
 
-    Theta is that of the chat model whose drafts the report measured; repeat the command for each model. The report
-    has the figures of every theta and, with --picture, their curve.
+    Theta is that of the chat model whose drafts the report measured; repeat the command for each model. The report has
+    the figures of every theta and, with --picture, their curve.
     """
     from pearl.theta import theta_words
     from retriever.registry import is_named

@@ -1,5 +1,4 @@
-"""An encoder that keeps its embeddings in a folder across runs, since training goes over the same texts again and
-again."""
+"""An encoder that keeps its embeddings in a folder, where later runs find them."""
 
 from __future__ import annotations
 
@@ -21,9 +20,9 @@ AT_ONCE = 1024  # texts of one file: what an interruption loses
 
 
 class KeptEncoder:
-    """Wraps an encoder; vectors are kept on disk in float16, which moves cosines by less than 0.001.
+    """An encoder that keeps its vectors on disk, in float16, which changes cosines by less than 0.001.
 
-    ``fingerprint`` tells its weights from others of the same name. Raises InputError for a folder of another encoder.
+    ``fingerprint`` identifies the encoder's weights. Raises InputError if the folder has vectors of another encoder.
     """
 
     def __init__(self, encoder: Encoder, folder: Path, fingerprint: str = "") -> None:
@@ -45,8 +44,8 @@ class KeptEncoder:
         advance: Callable[[int, bool], None] = lambda count, now: None,
         go_on: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Compute and keep missing embeddings while ``go_on`` returns True; ``advance`` is called with a number of
-        texts and whether they were computed now."""
+        """Compute and keep the embeddings that are missing, while ``go_on`` returns True. ``advance`` is called with a
+        number of texts and whether they were computed in this run."""
         wanted = {_key(text): text for text in texts}
         missing = [key for key in wanted if key not in self._known]
         advance(len(wanted) - len(missing), False)

@@ -13,14 +13,13 @@ from pearl.text.history.files import read_histories, reading
 
 
 def corpus_name(path: Path) -> str:
-    """Return the name of a history file without its endings, and with "_" for a colon, which separates it from a user's
-    name."""
+    """Return the name of a history file without ``.jsonl`` and ``.gz``, its colons replaced by "_"."""
     return path.name.removesuffix(".gz").removesuffix(".jsonl").replace(":", "_")
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The histories of one file."""
+    """The histories of one file: documents by user."""
 
     name: str
     fingerprint: str  # SHA-256 of the file
@@ -33,8 +32,7 @@ class Corpus:
 
 
 def read_corpora(paths: Sequence[Path]) -> list[Corpus]:
-    """Read history files. Raises InputError that names file, line and field of the first bad line, and for two files of
-    one name, since scores are told apart by name."""
+    """Read history files. Raises InputError that names the first bad line, and for two files of the same name."""
     names = [corpus_name(path) for path in paths]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -43,13 +41,12 @@ def read_corpora(paths: Sequence[Path]) -> list[Corpus]:
 
 
 def untimed_users(histories: Mapping[str, Sequence[Document]]) -> list[str]:
-    """Return the users with a document without a time, so that the order of their texts is unknown."""
+    """Return the users who have a document without a timestamp."""
     return [user for user, documents in histories.items() if any(document.timestamp is None for document in documents)]
 
 
 def times_of_all_or_none(documents: Sequence[Document]) -> list[Document]:
-    """Return the documents, all without times if any lacks one: their order is then drawn at random, and the times of
-    some would contradict it."""
+    """Return the documents; if any of them has no timestamp, remove the timestamps of all."""
     if all(document.timestamp is not None for document in documents):
         return list(documents)
     return [replace(document, timestamp=None) for document in documents]

@@ -1,4 +1,4 @@
-"""The example, a request with candidates and their gains, that the retriever is trained on.
+"""The example that the retriever is trained on: a request with candidate documents and their gains.
 
 Dimensions in comments: C candidates of an example, S signals.
 """
@@ -24,10 +24,10 @@ Floats = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A request, its candidates oldest first, and each one's gain, true or by proxy (estimated from overlap); or a
-    group to learn from, with one positive before its negatives.
+    """A request, its candidate documents (oldest first), and the gain of each, true or by proxy (estimated from
+    overlap). A group to learn from is an example, too: its first document is the positive, the others are negatives.
 
-    Where only scores are known, and not the history, texts are empty and documents are told apart by their ids.
+    Where only scores are known, and not the history, texts are empty and documents have only ids.
     """
 
     user_id: str
@@ -45,19 +45,20 @@ class Example:
         return self.user_id, self.request_id
 
     def group(self, places: Sequence[int]) -> Example:
-        """Return the group of the candidates at these places, in this order, without signals."""
+        """Return an example with only the candidates at these places, in this order, without signals."""
         documents = tuple(self.documents[place] for place in places)
         return Example(self.user_id, self.request_id, self.request, documents, self.gains[list(places)])
 
 
 def clusters_of(examples: Sequence[Example]) -> list[str]:
-    """Return each example's cluster for resampling: its user, or its request if all examples are of one user."""
+    """Return each example's cluster for bootstrap resampling: its user, or its request if all examples are of one
+    user."""
     users = [example.user_id for example in examples]
     return users if len(set(users)) > 1 else [f"{example.user_id} {example.request_id}" for example in examples]
 
 
 def check_gains(examples: Sequence[Example], called: str) -> None:
-    """Check that some gain is not 0, else nothing can be learned or measured. Raises InputError if none is."""
+    """Check that there are gains other than 0. Raises InputError if not, which names the gains as ``called``."""
     if not examples:
         raise InputError(
             f"There is no gain of {called}: no request there has enough documents before it; give more history.",
@@ -72,10 +73,8 @@ def check_gains(examples: Sequence[Example], called: str) -> None:
 
 
 def write_gains(examples: Sequence[Example], path: Path) -> None:
-    """Write the gains file that ``pearl eval`` reads, whole or not at all; gzipped for a name that ends in ``.gz``.
-
-    Raises InputError where there is no gain but 0.
-    """
+    """Write the gains file that ``pearl eval`` reads, atomically; gzipped for a name that ends in ``.gz``. Raises
+    InputError if there is no gain other than 0."""
     check_gains(examples, f"'{path.name}'")
     path.parent.mkdir(parents=True, exist_ok=True)
     with opened(path) as file:

@@ -16,7 +16,8 @@ from training.data.records import Example
 
 @dataclass(frozen=True, slots=True)
 class SelectionOptions:
-    """Parameters of Algorithm 1. ``normalize``: gains are the sum over the target's tokens, or the mean."""
+    """Parameters of Algorithm 1: the share of requests to keep, the number of positives of a request, and of negatives
+    of a positive. ``normalize``: whether a gain is the sum or the mean over the tokens of what the user wrote."""
 
     normalize: str = SUM
     share: float = KEPT_SHARE
@@ -27,7 +28,7 @@ class SelectionOptions:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The requests that Algorithm 1 keeps, and the groups of documents it makes of them."""
+    """The requests that Algorithm 1 keeps, and the groups that it makes: a positive document with its negatives."""
 
     requests: list[Example]
     groups: list[Example]
@@ -45,12 +46,8 @@ def select(examples: Sequence[Example], options: SelectionOptions) -> Selection:
 
 
 def select_requests(examples: Sequence[Example], share: float = KEPT_SHARE) -> list[Example]:
-    """Keep the ``share`` of each domain's requests whose best gain is highest, ties by id; in the order given.
-
-    Gains in one domain are a multiple of those in another: over all together one domain would be kept, another dropped.
-
-    Raises InputError for a gain that is not a number.
-    """
+    """Keep the ``share`` of requests whose best document gains most, in each domain (kind of text), in the order given;
+    ties are broken by id. Raises InputError for a gain that is not a number."""
     for example in examples:
         if not len(example.gains) or not np.isfinite(example.gains).all():
             raise InputError(
@@ -69,10 +66,10 @@ def select_requests(examples: Sequence[Example], share: float = KEPT_SHARE) -> l
 def select_groups(
     examples: Sequence[Example], *, positives: int = 2, negatives: int = 3, seed: int = 0
 ) -> list[Example]:
-    """Make a group of each of a request's best candidates, with random other candidates of the same user as negatives.
+    """Make a training group of each of a request's best candidates, with random other candidates as negatives.
 
-    The negatives of one request are all different where there are enough; a request with fewer than ``positives +
-    negatives`` candidates gives fewer groups, and none without a negative.
+    The groups of a request share negatives only if there are too few candidates; a group without a negative is left
+    out.
     """
     groups = []
     for example in examples:
@@ -89,6 +86,6 @@ def select_groups(
 
 
 def check_normalize(name: str) -> None:
-    """Check a name for ``normalize``. Raises InputError if it is neither ``sum`` nor ``mean``."""
+    """Check the value of the choice ``normalize``. Raises InputError if it is neither ``sum`` nor ``mean``."""
     if name not in (SUM, MEAN):
         raise InputError(f"--choose normalize={name}: there are {SUM} and {MEAN}.", param="normalize")

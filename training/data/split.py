@@ -1,5 +1,5 @@
 """The split of histories: by users, or by time if there are too few users. By time, each user's first texts are to
-train on, later texts to choose by, and the last texts to measure with once."""
+train on, later texts to choose by, and the last texts to measure with."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ PARTS = {TRAIN: HistorySlice(0.0, 0.6), DEV: HistorySlice(0.6, 0.8), TEST: Histo
 
 
 def way_of(histories: Sequence[Mapping[str, Sequence[Document]]], least: Mapping[str, int], seed: int) -> str:
-    """Return how to split the histories: by users, or by time if a split by users has a part without any user who has a
-    request with ``least`` documents before it."""
+    """Return how to split the histories: by users, or by time if by users a split would have no user who has a request
+    with ``least`` documents before it."""
     for split in SPLITS:
         users = [entry for own in histories for entry in users_of(own, split).items()]
         if not any(partition(user, own, way=ROLLING, least=least[split], seed=seed) for user, own in users):
@@ -37,14 +37,14 @@ def way_of(histories: Sequence[Mapping[str, Sequence[Document]]], least: Mapping
 
 
 def part_of(split: str | None, way: str) -> HistorySlice:
-    """Return the part of each user's history from which the targets of a split are taken."""
+    """Return the part of each user's history from which a split takes its targets, the texts to be written again."""
     return WHOLE if way == BY_USERS or split is None else PARTS[split]
 
 
 def written_in(
     histories: Mapping[str, Sequence[Document]], split: str | None, way: str, seed: int
 ) -> dict[str, Sequence[Document]]:
-    """Return the documents to learn from in a split: all texts of its users; by time, all texts until its end."""
+    """Return the documents of a split by user: all texts of its users, or, by time, all users' texts until its end."""
     if way == BY_USERS or split is None:
         return users_of(histories, split)
     written: dict[str, Sequence[Document]] = {}
@@ -68,8 +68,8 @@ OVER = {BY_USERS: "the budget ended before a user was scored", BY_TIME: "the bud
 
 @dataclass(frozen=True, slots=True)
 class DataSplit:
-    """Examples to train on and to choose by. ``learned`` and ``asked`` name the splits that ``train`` and ``dev`` are
-    from; ``notes`` say what is not as it should be."""
+    """The examples to train on (``train``) and to choose by (``dev``). ``learned``, ``asked``: the splits that these
+    are from; ``way``: how the splits were made; ``notes``: warnings."""
 
     learned: str
     asked: str
@@ -82,7 +82,7 @@ class DataSplit:
     def of(
         cls, examples: Mapping[str, list[Example]], unscored: Set[str] = frozenset(), way: str = BY_USERS
     ) -> DataSplit:
-        """Assign examples, given by split, to training and choosing. ``unscored``: splits for which the budget ended
+        """Assign the examples of each split to training and choosing. ``unscored``: splits for which the budget ended
         too early; ``way``: how the splits were made. Raises InputError if there are no examples."""
         learned = next((split for split in SPLITS if examples.get(split)), None)
         if learned is None:

@@ -39,10 +39,10 @@ READING = PairReading(128)
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoderOptions:
-    """Options of the fit: ``rate`` is the highest learning rate; ``batch`` counts groups.
+    """Options of the fit. ``rate``: the highest learning rate; ``batch``: number of groups.
 
-    ``frozen_layers`` stay as they were pretrained: 1 is the word embeddings, 2 also the layer above them. ``repeated``:
-    a group with true gains counts as much as this many groups with gains by proxy.
+    ``frozen_layers``: how many of the lowest layers are not trained, the word embeddings first. ``repeated``: how often
+    a group with true gains is seen for each time that a group with gains by proxy is.
     """
 
     reading: PairReading = READING
@@ -59,7 +59,8 @@ class CrossEncoderOptions:
 
 @dataclass(frozen=True, slots=True)
 class GroupFitting:
-    """The groups a cross-encoder learns from, those that stop it early, and how; ``seconds`` None: no limit."""
+    """What a cross-encoder is fitted on: training groups, ``dev`` groups for early stopping, the loss and the options.
+    ``seconds``: the time limit, None for no limit."""
 
     groups: Sequence[Example]
     dev: Sequence[Example]
@@ -69,7 +70,7 @@ class GroupFitting:
 
 
 def new_cross_encoder(base: str, options: CrossEncoderOptions, device: str = "cpu") -> Any:
-    """Make a cross-encoder with one logit on a pretrained encoder; its lowest ``frozen_layers`` are frozen."""
+    """Make a cross-encoder with one logit from a pretrained encoder; its lowest ``frozen_layers`` are not trained."""
     from sentence_transformers import CrossEncoder
     from transformers.utils import logging
 
@@ -89,7 +90,7 @@ def new_cross_encoder(base: str, options: CrossEncoderOptions, device: str = "cp
 
 
 def save_trained(model: Any, folder: Path) -> None:
-    """Write only the weights that are trained; all others are those of the base."""
+    """Write the weights that are trained, without the frozen ones, to a file in ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: values.detach().contiguous() for name, values in trained_weights(model).items()}
     with saving_tensors(folder / TRAINED) as file:
@@ -157,7 +158,7 @@ def check_base(base: str, frozen_layers: int = 0) -> int:
 
 
 def restart(model: Any) -> None:
-    """Set the last layer to nearly zero, since high logits of the earlier task are no high scores."""
+    """Shrink the last layer's weights to nearly zero, so that logits of an earlier task do not count as scores."""
     with torch.no_grad():
         last_layer(model).weight.mul_(0.01)
         last_layer(model).bias.zero_()
@@ -175,7 +176,7 @@ def logits_of(model: Any, request: Request, documents: Sequence[Document], readi
 
 
 class GroupLoss(nn.Module):
-    """Applies a loss to groups. The trainer gives texts as ``inputs``: requests, and the documents of each."""
+    """Computes the loss of a batch of groups. ``inputs`` are the texts: requests, and each request's documents."""
 
     def __init__(self, model: Any, loss: Loss) -> None:
         super().__init__()
@@ -203,10 +204,10 @@ def _padded(rows: Sequence[Tensor], value: Any) -> Tensor:
 
 
 def fit_cross_encoder(model: Any, fitting: GroupFitting, folder: Path) -> dict[str, Any]:
-    """Train in place on the groups, until the epochs or the seconds are over, and keep what was best on ``dev``.
+    """Train in place until the epochs or the seconds are over, and keep the weights with the lowest loss on ``dev``.
 
-    Returns a report: steps, losses on dev, seconds, and whether this was the ``whole`` training or was cut short. A run
-    that was interrupted is resumed from ``folder``, which is removed in the end.
+    Returns a report: steps, losses on dev, seconds, and ``whole``, False if time cut the training short. An interrupted
+    run is resumed from ``folder``, which is deleted in the end.
     """
     from transformers import EarlyStoppingCallback, PrinterCallback
 
@@ -254,7 +255,7 @@ def _trainer_class() -> Any:
     from sentence_transformers.cross_encoder import CrossEncoderTrainer
 
     class Trainer(CrossEncoderTrainer):
-        """Its checkpoints hold what is trained: frozen weights are known."""
+        """A trainer whose checkpoints hold only the weights that are trained."""
 
         def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
             save_trained(self.model, Path(str(output_dir)))
@@ -266,7 +267,7 @@ def _trainer_class() -> Any:
 
 
 def _arguments(device: torch.device, options: CrossEncoderOptions, steps: int, folder: Path) -> Any:
-    """The trainer's: steps, rates and precision, a look at dev every few steps, and the best of them kept."""
+    """Return the trainer's arguments. The trainer evaluates on dev every few steps and keeps the best weights."""
     from sentence_transformers.cross_encoder import CrossEncoderTrainingArguments
 
     every = max(1, steps // options.evaluations)
@@ -298,7 +299,7 @@ def _arguments(device: torch.device, options: CrossEncoderOptions, steps: int, f
 
 
 def place(arguments: Any, device: torch.device) -> None:
-    """Make the trainer use this device alone; of several GPUs it would take the first, and all at once."""
+    """Make the trainer use this device alone; otherwise it would use all GPUs."""
     # a model for all of them it would wrap, and of a wrapped one the loss cannot ask the tokenizer
     arguments._n_gpu = min(arguments.n_gpu, 1)
     if device.type == "cuda":
@@ -307,9 +308,7 @@ def place(arguments: Any, device: torch.device) -> None:
 
 
 def deadline(end: float) -> Any:
-    """Return a callback that ends the training, after an evaluation on dev, if another step would not end before
-    ``end`` of the monotonic clock: steps were planned from the time of one at the beginning, and the machine may have
-    become busier since."""
+    """Return a trainer callback that evaluates and stops if another step would end after ``end`` (monotonic clock)."""
     from transformers import TrainerCallback
 
     class Deadline(TrainerCallback):
@@ -340,8 +339,7 @@ def _dataset(groups: Sequence[Example], reading: PairReading) -> Any:
 
 
 def _seconds_per_step(module: GroupLoss, groups: Sequence[Example], options: CrossEncoderOptions) -> float:
-    """The time of a step on this machine as it is now: the second of two, the first warms up, which is nothing to one
-    that takes long."""
+    """Measure the seconds of a step: of the second one, after one to warm up, unless the first takes long."""
     seconds = 0.0
     device = module.model.device
     for start in (0, options.batch):

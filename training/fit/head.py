@@ -1,4 +1,5 @@
-"""The head on the cheap signals, fitted with the scale-calibrated loss (papers/pearl.txt, equations 2 and 3).
+"""The head, small networks on the signals of a document (numbers that are cheap to compute), fitted with the
+scale-calibrated loss (papers/pearl.txt, equations 2 and 3).
 
 Dimensions in comments: B requests of a batch, G candidates of a request, S signals, M members, H hidden units.
 """
@@ -21,7 +22,7 @@ Loss = Callable[[Tensor, Tensor, Tensor], Tensor]  # logits, gains, mask, each (
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The gain y0 (nats) that a score of 0 stands for, and the nats tau that each unit of score adds."""
+    """The scale of scores: a score s stands for a gain of y0 + tau * s nats."""
 
     y0: float
     tau: float
@@ -29,7 +30,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class HeadOptions:
-    """Options of fitting the head; ``rate`` is the highest learning rate of its one cycle."""
+    """Options of fitting the head, an ensemble of ``members`` networks; ``rate``: the highest learning rate."""
 
     members: int = 8
     hidden: int = 32
@@ -42,7 +43,8 @@ class HeadOptions:
 
 
 def scale_calibrated_loss(logits: Tensor, gains: Tensor, mask: Tensor, *, y0: float, tau: float) -> Tensor:
-    """KL, up to a constant, from softmax(gains / tau) to softmax(logits) with an anchor of gain y0 and logit 0.
+    """Compute the KL divergence (up to a constant) from softmax(gains / tau) to softmax(logits), both with an anchor
+    added to the documents: gain y0, logit 0.
 
     ``logits``, ``gains`` (nats) and ``mask`` (True for a document, False for padding) are (B, G). Returns the mean over
     groups, a scalar in float32.
@@ -54,7 +56,7 @@ def scale_calibrated_loss(logits: Tensor, gains: Tensor, mask: Tensor, *, y0: fl
 
 
 def kl_loss(logits: Tensor, gains: Tensor, mask: Tensor, *, tau: float) -> Tensor:
-    """Ablation without the anchor: cross-entropy of softmax(logits) under softmax(gains / tau), (B, G) -> scalar."""
+    """Compute the KL loss without an anchor, as an ablation: logits, gains (nats) and mask, (B, G) each -> scalar."""
     targets = (gains.float() / tau).masked_fill(~mask, -torch.inf).softmax(dim=1)
     # padding gets a logit of the lowest finite value: minus infinity times a target of zero would be no number
     padded = logits.float().masked_fill(~mask, torch.finfo(torch.float32).min)
@@ -70,7 +72,7 @@ def plain(tau: float) -> Loss:
 
 
 class HeadModule(nn.Module):
-    """The trainable form of ``SignalHead``, as a torch module."""
+    """The trainable form of ``SignalHead``: an ensemble of small networks that score documents by their signals."""
 
     def __init__(self, mean: Floats, scale: Floats, options: HeadOptions) -> None:
         super().__init__()
@@ -90,7 +92,7 @@ class HeadModule(nn.Module):
         self.dropout = nn.Dropout(options.dropout)
 
     def forward(self, signals: Tensor) -> Tensor:
-        """Return every member's logits from the signals: (B, G, S) -> (M, B, G)."""
+        """Return each member network's logits from the signals: (B, G, S) -> (M, B, G)."""
         inputs = ((signals - self.mean) / self.scale).clamp(-CLIP, CLIP)
         hidden = nn.functional.silu(torch.einsum("bgs,msh->mbgh", inputs, self.inner) + self.inner_bias[:, None, None])
         hidden = torch.einsum("mbgh,mhk->mbgk", self.dropout(hidden), self.middle)
@@ -103,7 +105,7 @@ class HeadModule(nn.Module):
 
 
 def new_head(examples: Sequence[Example], options: HeadOptions) -> HeadModule:
-    """Make an untrained head that standardises signals by those of these examples."""
+    """Make an untrained head that standardises signals by their mean and spread in these examples."""
     signals = np.concatenate([example.signals for example in examples])
     # in float64: over hundreds of thousands of rows a sum in float32 is off by more than some signals vary
     mean, spread = signals.mean(axis=0, dtype=np.float64), signals.std(axis=0, dtype=np.float64)
@@ -116,7 +118,8 @@ def fit_head(
     loss: Loss,
     options: HeadOptions,
 ) -> None:
-    """Train the head in place; each of several domains weighs as the square root of its number of examples."""
+    """Train the head in place. Each domain (kind of text) weighs as much as the square root of its number of
+    examples."""
     weights = balanced([example.domain for example in examples])
     signals, gains, mask = padded(examples)
     batches = -(-len(examples) // options.batch)
@@ -145,11 +148,7 @@ def fit_head(
 
 
 def balanced(domains: Sequence[str]) -> Tensor | None:
-    """Return the weight of each example, (N,), from its domain's number of examples; None if all are of one domain.
-
-    With equal examples a chat of 700 people would be heard and a list of 40 hardly; with equal domains every
-    peculiarity of the 40 would count as much as what the 700 have in common.
-    """
+    """Return each example's weight, (N,): 1 / sqrt(examples of its domain). None if there is only one domain."""
     counts = Counter(domains)
     if len(counts) == 1:
         return None
@@ -157,7 +156,7 @@ def balanced(domains: Sequence[str]) -> Tensor | None:
 
 
 def padded(examples: Sequence[Example]) -> tuple[Tensor, Tensor, Tensor]:
-    """Return signals, (B, G, S), gains and mask, (B, G) each, padded on the right."""
+    """Stack the examples' signals, (B, G, S), gains and mask, (B, G) each, padded on the right."""
     longest = max(len(example.gains) for example in examples)
     signals = torch.zeros((len(examples), longest, examples[0].signals.shape[1]))
     gains = torch.zeros((len(examples), longest))

@@ -28,8 +28,8 @@ class CrossEncoderFit:
 
 
 def kept_or_fitted(model: Any, fitting: GroupFitting, folder: Path, made_of: Mapping[str, Any]) -> CrossEncoderFit:
-    """Load the weights that ``folder`` keeps, if they are of the same training and it had time enough; else train the
-    model and keep its weights there. ``made_of``: what the training depends on."""
+    """Load the weights kept in ``folder``, if they are from the same training and it had enough time; otherwise train
+    the model and keep its weights there. ``made_of``: everything that the training depends on."""
     file = folder / "report.json"
     before: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     if before.get("made_of") == made_of and _enough(before, fitting.seconds):
@@ -49,7 +49,7 @@ def kept_or_fitted(model: Any, fitting: GroupFitting, folder: Path, made_of: Map
 
 
 def _enough(before: Mapping[str, Any], seconds: float | None) -> bool:
-    """True for a whole training, and for one that a budget cut short unless there is much more time now."""
+    """True if the kept training was complete, or there is not much more time now than it had."""
     return bool(before.get("whole")) or (seconds is not None and seconds < WORTH_MORE * before["seconds"])
 
 

@@ -1,4 +1,4 @@
-"""Fitting the level of a score: how much the document that the head chose is expected to help.
+"""Fitting the level, which estimates the gain of the document that the head scores best.
 
 Dimensions in comments: C candidates, N requests, I inputs.
 """
@@ -26,8 +26,8 @@ MOST = 150.0  # nats: a gain above counts as that, or single ones would decide w
 
 @dataclass(frozen=True, slots=True)
 class LevelFit:
-    """A fitted level, None if it does not surely raise Pearson's r on dev; ``dev_scores`` are those of dev's documents,
-    (C,) each, with the level if it is kept."""
+    """A fitted level, or None if it was not kept. ``dev_scores``: the scores of dev's documents, (C,) per request,
+    changed by the level if it was kept."""
 
     level: Level | None
     dev_scores: list[Floats]
@@ -37,11 +37,8 @@ class LevelFit:
 def fit_level(
     head: SignalHead, anchor: Anchor, examples: Sequence[Example], dev: Sequence[Example], seed: int
 ) -> LevelFit:
-    """Fit a level on ``examples`` with signals. Keep it if it surely raises Pearson's r of score and gain on ``dev``,
-    averaged over kinds of text, above that of the head's own scores.
-
-    All requests weigh the same, with true gains or gains by proxy.
-    """
+    """Fit a level, which estimates the gain of the best-scored document, on ``examples`` with signals. Keep it if it
+    raises Pearson's r of score and gain on ``dev``, averaged over domains, in the share SURE of bootstrap resamples."""
     level = forest_of(head, anchor, examples, seed)
     before = [head.logits(example.signals) for example in dev]
     after = [level.moved(head, example.signals, own) for example, own in zip(dev, before, strict=True)]
@@ -52,8 +49,8 @@ def fit_level(
 
 
 def forest_of(head: SignalHead, anchor: Anchor, examples: Sequence[Example], seed: int) -> Level:
-    """Fit a level, a random forest, on examples with signals, whether or not it is worth keeping. It minimises the
-    squared error, which Pearson's r rewards."""
+    """Fit a random forest that estimates the gain of the document that the head scores best, and return it as a
+    level."""
     from sklearn.ensemble import RandomForestRegressor
 
     scores = [head.logits(example.signals) for example in examples]
@@ -66,7 +63,7 @@ def forest_of(head: SignalHead, anchor: Anchor, examples: Sequence[Example], see
 
 
 def level_of(forest: Any, anchor: Anchor) -> Level:
-    """Convert scikit-learn's forest, fitted to gains (nats), to a level whose leaves are scores."""
+    """Convert scikit-learn's forest, which predicts gains (nats), to a level, which predicts scores."""
     trees = [estimator.tree_ for estimator in forest.estimators_]
     roots = np.cumsum([0, *(tree.node_count for tree in trees)])[:-1].astype(np.int32)
     return Level(
@@ -79,7 +76,7 @@ def level_of(forest: Any, anchor: Anchor) -> Level:
 
 
 def _not_above(values: NDArray[np.float64]) -> Floats:
-    """The greatest number in float32 that is not above each: what lay below a threshold still does."""
+    """Round each value down to float32: what lay below a threshold still does."""
     rounded = values.astype(np.float32)
     return np.where(rounded > values, np.nextafter(rounded, np.float32(-np.inf)), rounded)
 
@@ -87,8 +84,8 @@ def _not_above(values: NDArray[np.float64]) -> Floats:
 def _compared(
     before: Sequence[Floats], after: Sequence[Floats], dev: Sequence[Example], seed: int
 ) -> tuple[float, dict[str, dict[str, float]]]:
-    """The share of resamples of users in which r is higher after, as the mean over the kinds of text; and r before and
-    after, by kind."""
+    """Return the share of bootstrap resamples of users in which r, averaged over domains, is higher after than before;
+    and each domain's r before and after."""
     more, kinds = [], {}
     for kind in sorted({example.domain for example in dev}):
         places = [place for place, example in enumerate(dev) if example.domain == kind]

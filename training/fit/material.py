@@ -1,4 +1,4 @@
-"""The examples that both stages are fitted on, embedded and with signals: their gains are true, or by proxy."""
+"""Preparing the examples that both stages are fitted on: their embeddings, signals, and gains by proxy."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ THINNED = 0.08  # share of examples without times, and of examples without the d
 
 @dataclass(frozen=True, slots=True)
 class FitMaterial:
-    """Examples with true gains to train on and to choose by, and examples of the same users with gains by proxy, all
-    with signals. ``chosen``: what Algorithm 1 selects of ``train``; ``scales``: convert likeness to gains by proxy."""
+    """The examples to fit on, with signals. ``train``, ``dev``: with true gains; ``warm``, ``warm_dev``: with gains by
+    proxy (estimated); ``chosen``: what Algorithm 1 selects from ``train``; ``scales``: estimate gains by proxy."""
 
     train: list[Example]
     dev: list[Example]
@@ -38,8 +38,8 @@ class FitMaterial:
 
 
 def proxies_of(run: Run, division: DataSplit) -> tuple[list[Example], list[Example]]:
-    """Return past texts as examples without labels (gains of 0): those of the histories to learn from, and those of the
-    histories to choose by."""
+    """Make examples of past texts whose gains are to be estimated, and are 0 until then: some to learn from, some to
+    choose by."""
     options, way = run.options, division.way
 
     def of(split: str, part: int) -> list[Example]:
@@ -61,9 +61,9 @@ def proxies_of(run: Run, division: DataSplit) -> tuple[list[Example], list[Examp
 
 
 def material_of(run: Run, division: DataSplit, words: WordWeights) -> FitMaterial:
-    """Prepare the division's examples with signals, label examples by proxy, and select groups from those to train on.
+    """Compute signals for the scored examples, add examples with estimated gains, and select the training groups.
 
-    Examples by proxy whose texts cannot be embedded in time are left out.
+    Added examples whose texts cannot be embedded in time are left out.
     """
     learned, asked = proxies_of(run, division)
     texts = texts_of([*division.train, *division.dev])
@@ -97,7 +97,7 @@ def with_signals(
     words: WordWeights,
     advance: Callable[[int, bool], None] = lambda items, now: None,
 ) -> list[Example]:
-    """Return the examples with the signals of their candidates computed."""
+    """Compute each candidate's signals (the features that the head reads), and return the examples with them."""
     described = []
     for example in examples:
         signals = SignalIndex(example.documents, encoder, words).signals(example.request)
@@ -107,7 +107,7 @@ def with_signals(
 
 
 def thinned(examples: Sequence[Example], seed: int) -> list[Example]:
-    """Remove times, or documents' own requests, from some examples, so that the head learns histories without them."""
+    """Remove times, or documents' own requests, from some examples, so that the head learns to do without them."""
     draw = random.Random(f"{seed}:thinned")
     thinned_examples = []
     for example in examples:
@@ -122,7 +122,7 @@ def thinned(examples: Sequence[Example], seed: int) -> list[Example]:
 
 
 def texts_of(examples: Sequence[Example]) -> list[str]:
-    """Return every text that must be embedded for the examples' signals and proxy gains, each once, in order."""
+    """Return all texts of the examples that need an embedding, without duplicates, in order."""
     texts: dict[str, None] = {}
     for example in examples:
         texts[example.request.text] = None
@@ -134,7 +134,7 @@ def texts_of(examples: Sequence[Example]) -> list[str]:
 
 
 def chosen_of(train: Sequence[Example], options: TrainingOptions) -> Selection:
-    """Return the groups that Algorithm 1 selects, or those of the file given. Raises InputError if there are none."""
+    """Select groups by Algorithm 1, or read them from the file in the options. Raises InputError if there are none."""
     if options.groups is not None:
         return selection_among(read_groups(options.groups), train, options.groups)
     chosen = select(train, options.selection)

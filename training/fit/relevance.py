@@ -1,4 +1,4 @@
-"""The warm start of the cross-encoder: telling the text that answered a request from the user's other texts."""
+"""The warm start of the cross-encoder: learning which of the user's texts answered a request."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ LONGEST_NAME = 60  # characters of a folder's name, four bytes each at most, of 
 def fit_relevance(
     run: Run, histories: Mapping[str, Sequence[Document]], options: CrossEncoderOptions, seconds: float | None
 ) -> CrossEncoderFit:
-    """Fit the baseline RelevanceCE, which reads documents' texts alone and from which the calibrated cross-encoder
-    starts. It is kept in the working folder, where the next run finds it."""
+    """Fit a cross-encoder to tell the text that answered a request from other texts. It is the baseline RelevanceCE,
+    and the calibrated cross-encoder starts from it. It reads documents without their own requests, and is kept in the
+    working folder for the next run."""
     base = run.options.base
     groups = relevance_groups(histories, options.seed)
     options = replace(options, reading=replace(options.reading, own_requests=False))
@@ -46,7 +47,7 @@ def fit_relevance(
 
 
 def relevance_groups(histories: Mapping[str, Sequence[Document]], seed: int) -> list[Example]:
-    """Make groups of a request, the text that answered it and others by the same user, in random order.
+    """Make groups in random order: a request, the text that answered it, and other texts of the same user.
 
     Documents come without their own requests, which would give the answer away.
     """

@@ -34,7 +34,8 @@ EVERYTHING = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class FirstStage:
-    """The head, its scores of dev's documents, (C,) per request, and the figures of every anchor that was tried."""
+    """The fitted head with its anchor (the scale of its scores). ``dev_scores``: scores of dev's documents, (C,) per
+    request; ``tried``: the figures of every anchor that was tried."""
 
     head: SignalHead
     anchor: Anchor
@@ -45,8 +46,9 @@ class FirstStage:
 
 @dataclass(frozen=True, slots=True)
 class SecondStage:
-    """The cross-encoder ``model`` and dev's scores, (C,) per request, under the cascade; with a weight of 0 the model
-    is not used. The reports are of its warm start (``relevance``) and of its training."""
+    """The fitted cross-encoder. ``dev_scores``: scores of dev's documents by both stages, (C,) per request;
+    ``cascade``: how the two stages' scores are combined; ``relevance``, ``report``: reports on the warm start and on
+    the training."""
 
     model: Any
     dev_scores: list[Floats]
@@ -56,14 +58,11 @@ class SecondStage:
 
 
 def fit_first_stage(run: Run, material: FitMaterial, options: HeadOptions | None = None) -> FirstStage:
-    """Fit the head, choosing on dev tau among a few, then y0 among quartiles of the positives' gains. Each may be given
-    instead, y0 as a number of nats or by the quartile's name.
+    """Fit the head. Tau is chosen on dev among a few values, then y0 among quartiles of the positives' gains, unless
+    the options give them: y0 in nats or by a quartile's name.
 
-    Gains are heavy-tailed and scored requests are few, so dev also has requests with gains by proxy; several domains
-    count the same each.
-
-    Requests are selected by Algorithm 1, with all their candidates: signals are cheap, so negatives need not be
-    sampled. Under the loss ``relevance`` the head scores everything 0.
+    The head learns from all candidates of the requests that Algorithm 1 selects. Dev includes requests with gains by
+    proxy, and each domain counts the same. Under the loss ``relevance`` the head scores everything 0.
     """
     loss, selection, tau, y0 = run.options.loss, run.options.selection, run.options.tau, run.options.y0
     options = options or HeadOptions(seed=selection.seed)
@@ -108,7 +107,7 @@ def fit_first_stage(run: Run, material: FitMaterial, options: HeadOptions | None
 
 
 def taus(train: Sequence[Example], normalize: str) -> tuple[float, ...]:
-    """Return the temperatures to try, in nats of gain; for gains per token, divided by the mean target length."""
+    """Return the values of tau to try, in nats, or in nats per token if gains are means over tokens."""
     tokens = float(np.mean([example.target_tokens for example in train])) if normalize == MEAN else 1.0
     return tuple(tau / tokens for tau in TAUS)
 
@@ -121,11 +120,12 @@ def loss_of(name: str, anchor: Anchor) -> Loss:
 def fit_second_stage(
     run: Run, start: CrossEncoderFit, first: FirstStage, material: FitMaterial, options: CrossEncoderOptions
 ) -> SecondStage:
-    """Train the cross-encoder on Algorithm 1's groups, with true gains and gains by proxy; its weight is chosen on dev
-    unless it is given. The model is kept in the working folder, where the next run finds it.
+    """Train the cross-encoder on the groups that Algorithm 1 selects, with true gains and gains by proxy, and keep it
+    in the working folder for the next run.
 
-    Its logit is a calibrated score on the head's scale, so the two are averaged, if dev is surely better for it or the
-    model is to be kept anyway. Under the loss ``relevance`` the model stays as it is and stands alone.
+    The final score is a weighted mean of both stages. The weight is chosen on dev unless it is given; it is 0 unless
+    dev is surely better with the cross-encoder, or the options keep it. Under the loss ``relevance`` the model is not
+    trained further, and is used alone.
     """
     model, loss = start.model, run.options.loss
     if loss == RELEVANCE:
@@ -159,9 +159,8 @@ def _logits(model: Any, dev: Sequence[Example], reading: PairReading) -> list[Fl
 def _weighed(
     options: TrainingOptions, first: Sequence[Floats], logits: Sequence[Floats], dev: Sequence[Example]
 ) -> tuple[Cascade, list[Floats], dict[str, Any]]:
-    """The cascade with the weight that is best on dev, the scores of dev's documents under it, and the figures of all
-    weights; reading costs every draft time, so it must not be chance. A weight that is given is taken; at 1 the
-    cross-encoder stands alone and reads everything."""
+    """Choose the cross-encoder's weight that is best on dev. Return the cascade, the scores of dev's documents under
+    it, and the figures of all weights. A weight that is given is taken; at 1 the cross-encoder is used alone."""
     given_weights = [options.weight] if isinstance(options.weight, float) else []
     gains, users = [example.gains for example in dev], clusters_of(dev)
     scores = {

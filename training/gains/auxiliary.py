@@ -1,4 +1,4 @@
-"""The auxiliary model, in this process or in the workers of a Ray cluster."""
+"""Access to the auxiliary model, which measures gains: in this process, or in the workers of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class UnitScorer(Protocol):
-    """Scores units of work with the auxiliary model."""
+    """Scores units of work: some candidate documents of a user with that user's requests."""
 
     def score(self, unit: ScoringUnit) -> pa.Table: ...
 
@@ -40,7 +40,8 @@ class RayAuxiliary:
         self.name, self.fingerprint = self._runner.run(self._workers.told())
 
     def score(self, make: MakeScorer, batches: Iterable[Sequence[ScoringUnit]], keep: Keep) -> None:
-        """Have workers score one batch each at a time; this process runs ``keep`` on the results. Raises PearlError."""
+        """Score batches in the workers, one batch per worker at a time, and call ``keep`` in this process with each
+        unit's scores and seconds. Raises PearlError."""
         waiting = iter(batches)
 
         async def work() -> None:
@@ -57,7 +58,8 @@ class RayAuxiliary:
 
 
 def auxiliary_model(name: str, device: str, dtype: str, ray: str | None) -> AuxiliaryModel | RayAuxiliary:
-    """Load the auxiliary model, or have the workers of the cluster that ``ray`` names load it. Raises InputError."""
+    """Load the auxiliary model in this process, or in the workers of a Ray cluster if ``ray`` names one. Raises
+    InputError if the model cannot be loaded."""
     if ray is None:
         return load_auxiliary(name, device=device, dtype=dtype)
     return RayAuxiliary(Cluster.read(ray, device), name, device, dtype)

@@ -24,9 +24,10 @@ def scores_file(folder: Path, corpus: str, split: str | None) -> Path:
 
 
 def examples_of(corpus: Corpus, split: str | None, folder: Path, normalize: str) -> list[Example]:
-    """Read a split's examples from its scores in ``folder``; the corpus's name is put before users' names.
+    """Read the scored requests of a history file's split from ``folder``, as examples. User ids get the corpus's name
+    as a prefix.
 
-    Raises InputError where there are no scores, and where the history has changed since.
+    Raises InputError if there are no scores, or the history file has changed since.
     """
     scores = scores_file(folder, corpus.name, split)
     table, description = read_scores(scores)
@@ -39,11 +40,10 @@ def examples_of(corpus: Corpus, split: str | None, folder: Path, normalize: str)
 
 
 def take_scores(corpora: Sequence[Corpus], files: Sequence[Path], folder: Path) -> set[str]:
-    """Copy files of scores, whatever their names, to where they are looked for; their metadata tells history and split.
-    Returns the splits.
+    """Copy files of scores into ``folder``, named by the history and split in their metadata. Returns the splits.
 
-    Raises InputError for scores of another history or of no split, for two files of the same split, and where
-    ``folder`` holds others.
+    Raises InputError for scores of another history or of no split, for two files of the same split, and if ``folder``
+    has other scores of it.
     """
     by_fingerprint = {corpus.fingerprint: corpus.name for corpus in corpora}
     taken: dict[Path, Path] = {}
@@ -82,7 +82,7 @@ def take_scores(corpora: Sequence[Corpus], files: Sequence[Path], folder: Path) 
 
 
 def check_scored(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> None:
-    """Check that ``folder`` holds scores of every corpus and split. Raises InputError if one is missing."""
+    """Check that ``folder`` holds scores of every history file and split. Raises InputError if not."""
     for corpus, split in product(corpora, splits):
         if not scores_file(folder, corpus.name, split).exists():
             raise InputError(
@@ -94,7 +94,7 @@ def check_scored(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path)
 
 
 def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path) -> set[str]:
-    """Return the splits without scores although they have enough documents: the budget ended before them."""
+    """Return the splits that have enough documents but no scores, because the budget ended before."""
     unscored = set()
     for split in splits:
         read = [read_scores(scores_file(folder, corpus.name, split)) for corpus in corpora]
@@ -106,8 +106,8 @@ def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of scores: auxiliary model, template and way of splitting they were made with; ``extents``: the
-    options of scoring by split, as in ``GainOptions``."""
+    """How a history file was scored: with which auxiliary model, template and way of splitting. ``extents``: the
+    options of scoring (``GainOptions``) of each split."""
 
     aux: str
     template: str
@@ -117,7 +117,7 @@ class Origin:
 
 
 def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> dict[str, Origin]:
-    """Return the origin of each corpus's scores by the corpus's name; corpora without scores are left out.
+    """Return how each corpus was scored, by the corpus's name; corpora without scores are left out.
 
     Raises InputError if corpora were scored by different models or split in different ways, or if one corpus was scored
     with two templates: gains could then not be compared.
@@ -155,7 +155,7 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
 
 
 def extents_of(origins: Mapping[str, Origin]) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Return the scoring options of each scored split by corpus and split, for an artifact's manifest."""
+    """Return the options of scoring by corpus and split, for an artifact's manifest."""
     return {name: origin.extents for name, origin in origins.items()}
 
 
@@ -169,7 +169,7 @@ def _scored_otherwise(folder: Path, names: Sequence[str], what: str) -> InputErr
 
 
 def histories_of(corpora: Sequence[Corpus], split: str, way: str, seed: int) -> dict[str, Sequence[Document]]:
-    """Return the documents to learn from in a split by user, with the corpus's name before the user's."""
+    """Return a split's documents by user, of all history files; user ids get the corpus's name as a prefix."""
     return {
         f"{corpus.name}:{user}": documents
         for corpus in corpora

@@ -34,7 +34,7 @@ CLOSE = 1e-3  # nats: gains of examples are in float32
 
 @dataclass(frozen=True, slots=True)
 class GroupFile:
-    """Groups whose documents are known by id alone, and a description (JSON) of how they were selected."""
+    """Groups to learn from, whose documents have only ids, and a description (JSON) of how they were selected."""
 
     groups: list[Example]
     description: dict[str, Any]
@@ -45,10 +45,10 @@ class GroupFile:
 
 
 def select_from(paths: Sequence[Path], options: SelectionOptions) -> GroupFile:
-    """Choose training groups (Algorithm 1) from files of scores, all by one model; a history has one template.
+    """Select training groups (Algorithm 1) from files of scores.
 
-    ``y0`` in the description is the median gain of the positives, ``y0_quartiles`` are the first and the third.
-    Raises InputError for scores that cannot be used, or not together.
+    ``y0`` in the description is the median gain of the positives, ``y0_quartiles`` are the first and the third. Raises
+    InputError for unusable scores, and for scores by different models or, in one history, different templates.
     """
     tables, descriptions = zip(*(read_scores(path) for path in paths), strict=True)
     _check_alike(paths, descriptions)
@@ -103,8 +103,7 @@ def _check_alike(paths: Sequence[Path], descriptions: Sequence[dict[str, Any]]) 
 
 
 def _by_history(paths: Sequence[Path], of_files: Sequence[list[Example]]) -> list[list[Example]]:
-    """The requests of each history. Users of two histories may have one id and are two; one user of one history has one
-    file, or a request could count twice."""
+    """Return the requests of each history. Raises InputError if two files of one history have the same user."""
     seen: dict[tuple[str, str], Path] = {}
     histories: dict[str, list[Example]] = {}
     for path, requests in zip(paths, of_files, strict=True):
@@ -123,7 +122,7 @@ def _by_history(paths: Sequence[Path], of_files: Sequence[list[Example]]) -> lis
 
 
 def write_groups(made: GroupFile, out: Path) -> None:
-    """Write the groups, with the description in the file's metadata, whole or not at all."""
+    """Write the training groups atomically to a Parquet file, with their description as metadata."""
     columns = {
         "user_id": [group.user_id for group in made.groups],
         "request_id": [group.request_id for group in made.groups],
@@ -136,7 +135,7 @@ def write_groups(made: GroupFile, out: Path) -> None:
 
 
 def read_groups(path: Path) -> GroupFile:
-    """Read groups and description. Raises InputError if the file is damaged, not ours, or a gain is no number."""
+    """Read a file of training groups. Raises InputError if it is damaged or another file, or a gain is not a number."""
     table = read_table(path)
     description = json.loads((table.schema.metadata or {}).get(METADATA, b"{}"))
     if description.get("kind") != KIND or table.schema.remove_metadata() != SCHEMA:
@@ -157,9 +156,10 @@ def read_groups(path: Path) -> GroupFile:
 
 
 def selection_among(made: GroupFile, examples: Sequence[Example], path: Path) -> Selection:
-    """Return the file's groups with texts, and the examples they are from, whose users have a corpus's name in front.
+    """Find the training groups of a file among ``examples``, which have texts; return groups with texts, and their
+    examples.
 
-    Raises InputError for a group of a request, a document or a gain that the examples do not have.
+    Raises InputError if the examples lack a group's request or documents, or have other gains.
     """
     # users of several corpora may have one id: documents and gains tell them apart
     known: dict[tuple[str, str], list[Example]] = defaultdict(list)
@@ -181,7 +181,7 @@ def selection_among(made: GroupFile, examples: Sequence[Example], path: Path) ->
 
 
 def _regrouped(group: Example, example: Example) -> Example | None:
-    """The group with the example's texts; None where the example lacks a document of it."""
+    """Return the group with the example's texts; None if the example lacks one of its documents."""
     places = {document.id: place for place, document in enumerate(example.documents)}
     if not all(document.id in places for document in group.documents):
         return None

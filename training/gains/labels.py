@@ -1,4 +1,4 @@
-"""Scoring of the splits of all histories within the budget, scores kept from before, and files of gains."""
+"""Scoring the splits of all histories within the budget, reading scores of earlier runs, and writing files of gains."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from training.run import Run, TrainingOptions, gains_file
 
 
 class SplitScoring:
-    """Scores one split of all histories at a time; the auxiliary model loads when a first pair is to be scored."""
+    """Scores one split at a time, of all histories. The auxiliary model is loaded when it is first needed."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -85,8 +85,8 @@ class SplitScoring:
         return len(requests)
 
     def examples(self, split: str, since: float, until: float, *, least: int = 0) -> list[Example]:
-        """Score a split and return its examples. The time between the two shares of the budget is divided equally among
-        the corpora; each corpus's ``least`` smallest units are scored in any case."""
+        """Score a split of all history files and return its examples. ``since`` and ``until`` are shares of the budget,
+        whose time is divided equally among files; ``least``: how many units of each file to score in any case."""
         corpora, extent = self._run.corpora, self._extent(split)
         examples: list[Example] = []
         for number, corpus in enumerate(corpora, start=1):
@@ -95,11 +95,10 @@ class SplitScoring:
         return examples
 
     def scored(self, corpus: Corpus, extent: GainOptions, left: Callable[[], float], least: int = 0) -> list[Example]:
-        """Return a split's examples of one corpus, scoring the missing units that the seconds ``left`` allow at the
-        pace so far; none if no user of the split has enough documents.
+        """Score a split of one corpus as far as the seconds ``left`` allow, and return its examples; none if no user of
+        the split has enough documents.
 
-        The ``least`` smallest units are scored in any case; if no group is whole by then, requests have some of their
-        candidates.
+        The ``least`` smallest units are scored in any case; requests may then have only some of their candidates.
         """
         options = self._run.options
         out = scores_file(options.work, corpus.name, extent.split)
@@ -127,8 +126,8 @@ class SplitScoring:
 
 @dataclass(frozen=True, slots=True)
 class KeptScores:
-    """Scores found in a working folder: the options that they were made with, their origins by the history's name, the
-    examples to learn from and to choose by, and those to measure with."""
+    """Scores of an earlier run. ``options``: the choices that they were made with; ``origins``: how each corpus was
+    scored; ``division``: the examples to learn from and to choose by; ``test``: the examples to measure with."""
 
     options: TrainingOptions
     origins: dict[str, Origin]
@@ -137,14 +136,14 @@ class KeptScores:
 
 
 def check_work(run: Run) -> None:
-    """Check that a working folder that is to hold scores exists. Raises InputError if not: it may be mistyped."""
+    """Check that the working folder exists, if scores are to be read from it. Raises InputError if not."""
     if not (run.options.scores or run.options.work.is_dir()):
         check_scored(run.corpora, (TRAIN, DEV), run.options.work)
 
 
 def scored_before(run: Run) -> KeptScores:
-    """Read the scores in ``work``, after copying the files ``scores`` there. Raises InputError if scores to train on or
-    to choose by are missing."""
+    """Read the scores in the working folder, into which the options' ``scores`` files are copied first. Raises
+    InputError if scores to train on or to choose by are missing."""
     options, corpora, work = run.options, run.corpora, run.options.work
     splits = (TRAIN, DEV, *(take_scores(corpora, options.scores, work) & {TEST}))
     check_scored(corpora, splits, work)
@@ -161,7 +160,7 @@ def scored_before(run: Run) -> KeptScores:
 
 
 def write_gains_of(run: Run, split: str, examples: Sequence[Example]) -> None:
-    """Write a file of a split's gains for each corpus with examples; delete that of a corpus without."""
+    """Write a file of gains for each corpus with examples in the split; delete the file of a corpus without."""
     for corpus in run.corpora:
         own = [example for example in examples if example.domain == corpus.name]
         file = gains_file(run.options.work, split, corpus.name)

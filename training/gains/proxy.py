@@ -1,4 +1,4 @@
-"""Estimates of gains without a language model ("by proxy"), from what a past text shares with earlier ones.
+"""Estimating gains without a language model ("by proxy"), from what a past text shares with earlier texts.
 
 Under a small auxiliary model most of a gain is copying: the bigrams and trigrams that a target shares with a candidate
 correlate 0.94 with its gain on one project's commit messages. In a chat they correlate 0.41; with the rare words that
@@ -35,11 +35,10 @@ LONGEST_HISTORY = 400  # the latest texts: a pass over thousands of one user wou
 
 
 def unlabelled_examples(corpus: Corpus, split: str, way: str, targets: int, options: TrainingOptions) -> list[Example]:
-    """Make examples of past texts of a split, ``targets`` random ones per user, with texts written before each as
-    candidates; all gains are 0.
+    """Make examples with gains of 0 from ``targets`` random past texts of each user in a split; earlier texts are
+    candidates.
 
-    The corpus's name is put before users' names. A user with fewer earlier texts than a scored request has, or without
-    times, gives none.
+    User ids get the corpus's name as a prefix. Users without times, or with too few earlier texts, are skipped.
     """
     histories, part = users_of(corpus.histories, split if way == BY_USERS else None), part_of(split, way)
     candidates, least, seed = options.candidates or CANDIDATES, options.plan(TRAIN).least, options.seed
@@ -67,8 +66,8 @@ def unlabelled_examples(corpus: Corpus, split: str, way: str, targets: int, opti
 
 
 def likenesses(example: Example, encoder: Encoder, weights: WordWeights) -> NDArray[np.float64]:
-    """Return the likeness of each candidate to the target, (C, 7): the numbers of bigrams and of trigrams that both
-    have, the weight of the words both have, with and without words of the request, the number without, the cosine of
+    """Measure how each candidate resembles what the user really wrote, (C, 7): the numbers of shared bigrams and
+    trigrams, the weight of shared words, the weight and number of shared words that the request lacks, the cosine of
     both texts, and the candidate's number of different words."""
     asked = frozenset(words(example.request.text))
     wanted = words(example.target)[:TARGET_WORDS]
@@ -98,14 +97,14 @@ def _ngrams(text: Sequence[str]) -> tuple[set[tuple[str, ...]], set[tuple[str, .
 
 @dataclass(frozen=True, slots=True)
 class ProxyScale:
-    """The nats that each likeness counts for, and a constant; and how well the sum fits true gains (Pearson r)."""
+    """A linear model that estimates gains (nats) from likenesses: weights, a constant, and Pearson's r."""
 
     weights: tuple[float, ...]
     pearson_r: float
 
     @classmethod
     def fit(cls, inputs: NDArray[np.float64], gains: Floats) -> ProxyScale:
-        """Fit by least squares on likenesses, (N, 7), of documents with true gains, (N,)."""
+        """Fit the model by least squares on the likenesses, (N, 7), and true gains, (N,), of documents."""
         weights, *_ = np.linalg.lstsq(_with_constant(inputs), gains, rcond=None)
         return cls(tuple(map(float, weights)), pearson(_with_constant(inputs) @ weights, gains))
 
@@ -116,8 +115,7 @@ class ProxyScale:
 
 @dataclass(frozen=True, slots=True)
 class ProxyScales:
-    """A scale for each domain, since gains differ in what makes them: copied phrases in commit messages, words on the
-    same matter in mails. ``others`` is for a domain with too few true gains of its own."""
+    """Models that estimate gains: one per domain (kind of text), ``others`` where true gains are too few."""
 
     own: Mapping[str, ProxyScale]
     others: ProxyScale
@@ -126,7 +124,7 @@ class ProxyScales:
 
     @classmethod
     def fit(cls, examples: Sequence[Example], encoder: Encoder, weights: WordWeights) -> ProxyScales:
-        """Fit the scales on examples with true gains."""
+        """Fit the models on examples with true gains."""
         inputs = [likenesses(example, encoder, weights) for example in examples]
 
         def scale(places: Sequence[int]) -> ProxyScale:
@@ -145,7 +143,7 @@ class ProxyScales:
         return self.own.get(domain, self.others)
 
     def label(self, example: Example) -> Example:
-        """Return the example with its gains estimated by proxy."""
+        """Return the example with estimated gains."""
         return replace(example, gains=self.of(example.domain).gains(likenesses(example, self.encoder, self.words)))
 
 

@@ -40,9 +40,9 @@ LIBRARIES = ("torch", "transformers", "openvino", "pyarrow")
 
 
 def merge_scores(units: Sequence[ScoringUnit], folder: Path, out: Path, description: dict[str, object]) -> int:
-    """Write all units to one file, the description as metadata; return its rows. Raises InputError for a broken part.
+    """Merge the scored units in ``folder`` into one file, with the description as metadata; return its number of rows.
 
-    Values are rounded to thousandths of a nat, less than any precision's error, which makes the file a fourth as large.
+    Values are rounded to thousandths of a nat. Raises InputError for a damaged part.
     """
     metadata = description | {"versions": {name: version(name) for name in LIBRARIES}}
     schema = SCHEMA.with_metadata({METADATA: json.dumps(metadata, sort_keys=True).encode()})
@@ -57,8 +57,8 @@ def merge_scores(units: Sequence[ScoringUnit], folder: Path, out: Path, descript
 
 
 def read_scores(path: Path) -> tuple[pa.Table, dict[str, object]]:
-    """Read the rows and the description. Raises InputError for a file that is damaged or not ours, and for a row
-    without a number or a name."""
+    """Read the rows and the description of a file of scores. Raises InputError if the file is damaged or of another
+    kind, or a row lacks a number or an id."""
     table = read_table(path)
     metadata = (table.schema.metadata or {}).get(METADATA)
     if metadata is None or table.schema.remove_metadata() != SCHEMA:
@@ -81,10 +81,8 @@ def _check_rows(table: pa.Table, path: Path) -> None:
 
 
 def other_model(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Name what differs between the auxiliary models of two descriptions; empty where their gains can be compared.
-
-    Weights that are known by their digest may lie anywhere. ``dtype=auto`` is another precision on another processor.
-    """
+    """Compare the auxiliary models of two scores files, by the files' descriptions. Return what differs, or "" if gains
+    by the two can be compared."""
     first, second = (dict(description.get("fingerprint") or {}) for description in (before, now))
     precisions = {fingerprint.pop("dtype", None) for fingerprint in (first, second)}
     renamed = before.get("model") != now.get("model")
@@ -113,7 +111,8 @@ def read_table(path: Path) -> pa.Table:
 
 
 def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
-    """Make examples of a file's rows, with gains in nats, or nats per token; documents are known by id alone."""
+    """Make examples from the rows of a scores file, without texts: documents have only ids. Gains are in nats, or in
+    nats per token if ``normalize`` is ``mean``."""
     check_normalize(normalize)
     gains_of: dict[tuple[str, str], dict[str, float]] = {}
     tokens: dict[tuple[str, str], int] = {}
@@ -145,7 +144,7 @@ def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
 def scored_examples(
     histories: Mapping[str, Sequence[Document]], scores: pa.Table, normalize: str = SUM
 ) -> list[Example]:
-    """Make examples of a file's rows, with texts. Raises InputError for a document that the history does not have."""
+    """Make examples from a scores file's rows, with the histories' texts. Raises InputError if one is missing."""
     requests = scored_requests(scores, normalize)
     by_id = {
         user: {document.id: document for document in times_of_all_or_none(histories.get(user, ()))}

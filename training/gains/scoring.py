@@ -1,8 +1,8 @@
-"""Scoring by equation 1 of every request's candidates: y = log p(t given d, q) - log p(t given q), resumable.
+"""Scoring every request's candidates by equation 1: y = log p(t given d, q) - log p(t given q), for target t, document
+d and request q.
 
 A unit of work is some candidates of one user with all of that user's requests, so that a document's prefix is computed
-once. Each finished unit is a Parquet file of its own, written under another name and then renamed: whatever kills the
-process, a file is there whole or not at all, and the next run does the rest.
+once. Each finished unit is a Parquet file, written atomically: after an interruption the next run scores the rest.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from training.gains.units import GainOptions, ScoringUnit
 def few_shot_examples(
     histories: Mapping[str, Sequence[Document]], options: GainOptions, targets: Set[str]
 ) -> tuple[str, ...]:
-    """Draw the fixed random examples in the prompt of log p(t given q), the same for every request.
+    """Draw the random texts that the prompt without a document has as examples, the same for every request.
 
-    They are from the training split, if it has any. None is one of the ``targets``, which a prompt must not hold, as
-    long as there are other texts.
+    They are from the training split, if it has any, and none is one of the ``targets`` as long as there are other
+    texts.
     """
     writers = written_in(histories, TRAIN, options.way, options.seed) or histories
     texts = sorted({document.text for documents in writers.values() for document in documents})
@@ -60,7 +60,8 @@ def prepared(
     targets: Set[str],
     history: str,
 ) -> tuple[Scorer | RayScorer, dict[str, object]]:
-    """Make the scorer of ``targets`` and the description of its scores; ``history``: the file's fingerprint."""
+    """Make a scorer, and the description of its scores. ``targets``: the texts that the users really wrote;
+    ``history``: the fingerprint of the history file."""
     examples = few_shot_examples(histories, options, targets)
     description = describe(model, template, options, history)
     if examples != few_shot_examples(histories, options, frozenset()):
@@ -71,7 +72,7 @@ def prepared(
 
 
 class Scorer:
-    """Scores units of work with one auxiliary model and one template."""
+    """Computes gains with an auxiliary model and a prompt template, a unit of work at a time."""
 
     def __init__(
         self, model: AuxiliaryModel, template: AuxiliaryTemplate, examples: Sequence[str], options: GainOptions
@@ -83,7 +84,7 @@ class Scorer:
         self._without: dict[str, tuple[str, Likelihood]] = {}  # by user: computed once per request, not once per unit
 
     def score(self, unit: ScoringUnit) -> pa.Table:
-        """Score a unit, one row per request and document. Raises InputError for a likelihood that is no number."""
+        """Score a unit (some documents of a user), a row per request and document. Raises InputError."""
         targets = {target.id: self.target_tokens(target) for target, _ in unit.pairs}
         requests = {target.id: self.request_text(target) for target, _ in unit.pairs}
         without = self.without(unit.user_id, targets, requests)
@@ -119,12 +120,12 @@ class Scorer:
         return self._cut(target.request or "", self._options.request_tokens)
 
     def prompts(self, document: Document, requests: Sequence[str]) -> tuple[Tokens, ...]:
-        """Return a prompt for each request with the document, which is cut to the limit, as tokens."""
+        """Return the tokens of a prompt for each request, all showing the document, which is cut to the limit."""
         shown = self._cut(document.text, self._options.document_tokens)
         return tuple(tuple(self.model.encode(self._template.prompt_with(shown, request))) for request in requests)
 
     def without(self, user_id: str, targets: dict[str, Tokens], requests: dict[str, str]) -> dict[str, Likelihood]:
-        """Return log p(t given q), without a document, of each of a user's requests."""
+        """Return by id how likely each text of a user is with no document in the prompt, log p(t given q)."""
         known = {id: likelihood for id, (user, likelihood) in self._without.items() if user == user_id}
         missing = [id for id in targets if id not in known]
         prompts = (self._template.prompt_without(requests[id], self._examples) for id in missing)
@@ -152,8 +153,7 @@ class Scorer:
 
 @dataclass(frozen=True, slots=True)
 class RayScorer:
-    """Scores units in workers, which make a scorer of their model for each batch. A batch is a whole group, so that its
-    units share the likelihoods without a document, as they do in one process."""
+    """A scorer that runs in a Ray cluster; ``make`` makes a worker's scorer from the worker's model."""
 
     model: RayAuxiliary
     make: Callable[[AuxiliaryModel], Scorer]
@@ -162,7 +162,7 @@ class RayScorer:
 def describe(
     model: AuxiliaryModel | RayAuxiliary, template: AuxiliaryTemplate, options: GainOptions, history: str
 ) -> dict[str, object]:
-    """Describe how scores are made: model, prompts, options and history. A change in any of them means other scores."""
+    """Describe how scores are made: model, prompts, options and history. Only scores made alike can be mixed."""
     fields = asdict(options)
     if options.way == BY_USERS:
         del fields["way"]  # as earlier versions had it, whose scores are these
@@ -177,8 +177,8 @@ def describe(
 
 @dataclass(slots=True)
 class Pace:
-    """The speed of scoring, as pairs scored and seconds they took, and a function of the seconds ``left``; the
-    ``least`` smallest units are scored in any case."""
+    """The speed of scoring: pairs scored, and the seconds that they took. ``left``: returns the seconds left;
+    ``least``: number of units to score in any case."""
 
     left: Callable[[], float] = lambda: math.inf
     least: int = 0
@@ -186,7 +186,7 @@ class Pace:
     seconds: float = 0.0
 
     def allows(self, pairs: int) -> bool:
-        """True if there is time for this many pairs, or for a first pair of unknown speed, any time left."""
+        """True if there is time for this many pairs; if no pair was timed yet, True if any time is left."""
         left = self.left()
         return left > 0 and (not self.pairs or pairs * self.seconds / self.pairs <= left)
 
@@ -199,12 +199,11 @@ def score_units(
     advance: Callable[[int, bool], None] = lambda pairs, computed: None,
     pace: Pace | None = None,
 ) -> list[ScoringUnit]:
-    """Score missing units as far as time allows; return all units that are scored then, in their order.
+    """Score the units that are missing in ``folder`` as far as time allows; return all scored units, in order.
 
-    The smallest units are scored first, as many as the pace's ``least``, in whatever time. A group of units, whose
-    requests are whole only with all of it, is passed over if it would take longer than there is time left. ``advance``
-    is called with a number of pairs and whether they were computed now. Raises InputError when the folder holds scores
-    that were made otherwise.
+    The smallest units are scored in any case, as many as the pace's ``least``. A group of units (all candidates of some
+    requests) is skipped if it would take longer than there is time left. ``advance`` is called with a number of pairs
+    and whether they were computed in this run. Raises InputError if the folder has scores that were made otherwise.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _same_work(folder / "work.json", description)
@@ -248,8 +247,7 @@ def score_units(
 
 
 def _smallest_whole(units: Sequence[ScoringUnit]) -> list[ScoringUnit]:
-    """The units, those first that are a whole group, the smallest of them first; of others the first of its group, for
-    the last may have a pair or two."""
+    """Sort the units: units that are a whole group, then the first unit of each group, then the rest, each by size."""
     several = Counter(group_of(unit.name) for unit in units)
     begins = {group_of(unit.name): unit.name for unit in reversed(units)}
 
@@ -261,7 +259,7 @@ def _smallest_whole(units: Sequence[ScoringUnit]) -> list[ScoringUnit]:
 
 
 def group_of(name: str) -> str:
-    """Return the name of a unit's group, the units that together hold all candidates of their requests."""
+    """Return the name of a unit's group: the units that together have all candidates of their requests."""
     return name.rpartition("-")[0]
 
 

@@ -19,8 +19,9 @@ TARGETS_PER_PIECE = 8
 
 @dataclass(frozen=True, slots=True)
 class GainOptions:
-    """Options of scoring. Token limits cut texts (``request_tokens`` 0: no limit); ``candidates`` None: all of a
-    user's. ``examples``: random texts in prompts without a document. ``way``: how splits are made."""
+    """Options of scoring: targets (texts to be written again) of a user, candidates of a request (None: all), and
+    limits in tokens (``request_tokens`` 0: none). ``examples``: how many random texts a prompt without a document
+    shows; ``way``: whether splits are by users or by time."""
 
     template: str
     split: str | None = None
@@ -39,7 +40,8 @@ class GainOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScoringUnit:
-    """Some candidates of a user, and for each of the user's requests the candidates it is scored with."""
+    """A unit of work in scoring: some documents of a user, and which of them to score for each of the user's
+    requests."""
 
     name: str
     user_id: str
@@ -52,7 +54,7 @@ class ScoringUnit:
 
 
 def plan_units(histories: dict[str, list[Document]], options: GainOptions) -> list[ScoringUnit]:
-    """Divide the scoring into units, in an order that depends on nothing but the histories and the options.
+    """Divide the scoring into units (some documents of a user), in an order that depends only on histories and options.
 
     Raises InputError when no user has both a target and a candidate.
     """
@@ -136,16 +138,14 @@ def _units(name: str, part: Partition, options: GainOptions) -> Iterator[Scoring
 
 
 def target_texts(units: Iterable[ScoringUnit]) -> set[str]:
-    """Return the texts of all targets in the units."""
+    """Return the texts in the units that users really wrote for requests."""
     return {target.text for unit in units for target, _ in unit.pairs}
 
 
 def sample_candidates(request: str, candidates: Sequence[Document], count: int | None, *, seed: str) -> list[Document]:
     """Sample ``count`` candidates: a third by BM25, a third the most recent, the rest at random; None takes all.
 
-    The order of the candidates is kept; one seed for all requests of a user keeps their samples alike, so that few
-    documents serve many requests. The sample has documents likely to help and unlikely ones: a loss over scores needs
-    both.
+    The order of the candidates is kept. One ``seed`` for all requests of a user keeps their samples alike.
     """
     if count is None or len(candidates) <= count:
         return list(candidates)

@@ -39,7 +39,7 @@ CHOICES = ("--choose", "first_stage_only=yes", "--choose", "share=1", "--choose"
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The extent of a split's scoring: targets per user, number of users, and least candidates per request."""
+    """How much of a split is scored: targets per user, number of users, and least candidates per request."""
 
     targets: int
     users: int
@@ -96,7 +96,7 @@ def repeated(option: str, values: Sequence[object]) -> list[object]:
 
 
 def has_figures(artifact: Path) -> bool:
-    """True for an artifact that was measured on test users; a fit that was killed before has no figures."""
+    """True if the artifact was measured on test users."""
     manifest = artifact / MANIFEST
     return manifest.exists() and bool(json.loads(manifest.read_text(encoding="utf-8"))["figures"])
 

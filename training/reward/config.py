@@ -141,7 +141,7 @@ class RewardConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardOptions(RewardConfig):
-    """The choices of a training, the files that it reads and writes, and its time limit."""
+    """The choices of a reward model's training, the files that it reads and writes, and its time limit."""
 
     data: tuple[Path, ...]
     out: Path

@@ -1,4 +1,4 @@
-"""The fitting of a reward model: cross-entropy over pairs and squared error over scores, until dev no longer gains."""
+"""Fitting a reward model: cross-entropy over pairs and squared error over scores, with early stopping on dev."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Item = ScoredText | ShownPair
 
 
 def items_of(material: RewardMaterial, pair_rule: str) -> list[Item]:
-    """Return the items to learn from: scores, and pairs, which the cosine rule reads in both orders."""
+    """Return the items to learn from: scored texts, and pairs; for the cosine rule each pair in both orders."""
     both = (True, False) if pair_rule == COSINE else (True,)
     shown = [
         ShownPair(*((pair.better, pair.worse) if better_first else (pair.worse, pair.better)), better_first)
@@ -48,7 +48,7 @@ def items_of(material: RewardMaterial, pair_rule: str) -> list[Item]:
 
 
 class RewardNetwork(nn.Module):
-    """A reader, which makes vectors of texts, and a head on them; both are trained, but not kept vectors."""
+    """The network to train: a reader, which makes vectors of texts, and a head on the vectors."""
 
     def __init__(self, reader: ParagraphReader, head: HeadNetwork, options: RewardOptions) -> None:
         super().__init__()
@@ -62,11 +62,11 @@ class RewardNetwork(nn.Module):
         return self.head.bias.device
 
     def loss(self, items: Sequence[Item]) -> Tensor:
-        """Return the mean over items, or the sum of the kinds' means; squared errors count ``weight`` times."""
+        """Return the loss of items: the mean over all items, or the mean over scores plus the mean over pairs."""
         return self.mean(self.sums(items), items)
 
     def sums(self, items: Sequence[Item]) -> Tensor:
-        """Return the weighted sum of scores' squared errors and the sum of pairs' cross-entropies: (2,)."""
+        """Return the sum of the scores' weighted squared errors and the sum of the pairs' cross-entropies: (2,)."""
         scored = [item for item in items if isinstance(item, ScoredText)]
         pairs = [item for item in items if isinstance(item, ShownPair)]
         squared = crossed = torch.zeros((), device=self.device)
@@ -100,7 +100,7 @@ class RewardNetwork(nn.Module):
 
 @dataclass(slots=True)
 class Progress:
-    """The state of a training between two epochs. ``losses``: the lowest of each epoch, after that before any."""
+    """The state of a training between two epochs. ``losses``: dev's loss before, then the lowest of each epoch."""
 
     epoch: int
     steps: int
@@ -122,10 +122,9 @@ def fit_network(
     checkpoint: Path,
     console: Console,
 ) -> dict[str, Any]:
-    """Train in place, on the network's device, and leave it with the weights that were best on dev; return a report.
+    """Train in place, keep the weights with the lowest loss on dev, and return a report.
 
-    A training that was interrupted is resumed from ``checkpoint``, a file that stays until the caller has kept the
-    result.
+    An interrupted training is resumed from the file ``checkpoint``, which the caller deletes.
     """
     started = time.monotonic()
     optimizer = torch.optim.AdamW(network.parameters(), options.rate, weight_decay=0.0)
@@ -176,8 +175,8 @@ def _epoch(
     options: RewardOptions,
     ends: float,
 ) -> Iterator[int]:
-    """Yield the number of steps done so far whenever dev is to be looked at: every ``dev_steps`` from the second epoch
-    on, and when the epoch is over, or the time until ``ends`` is."""
+    """Train for an epoch. Yield the number of steps done whenever dev is to be measured: every ``dev_steps`` from the
+    second epoch on, and at the end of the epoch or of the time."""
     network.train()
     torch.manual_seed(options.seed * 10_007 + epoch)  # of dropout, so that a resumed run goes on as it would have
     shuffled = random.Random(f"{options.seed}:{epoch}").sample(items, len(items))
@@ -202,8 +201,8 @@ def _epoch(
 
 
 def rate_share(options: RewardOptions, step: int, of_epoch: int) -> float:
-    """Return the share of the learning rate at a step, counted from 0: all of it, or as published a rise over the first
-    tenth of an epoch, then a linear fall to 0 after the last step."""
+    """Return the share of the learning rate at a step, counted from 0: always 1, or as published a rise over the first
+    tenth of an epoch, then a linear fall to 0."""
     if options.schedule == CONSTANT:
         return 1.0
     risen = of_epoch // 10

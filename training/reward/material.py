@@ -46,7 +46,7 @@ class PreferencePair:
 
 @dataclass(frozen=True, slots=True)
 class RewardMaterial:
-    """Texts, scores and pairs. ``originals``: the paragraph that each text is a version of, by number."""
+    """What a reward model learns from. ``originals``: of which paragraph, by number, each text is a version."""
 
     texts: tuple[str, ...]
     originals: tuple[int, ...]
@@ -61,7 +61,8 @@ class RewardMaterial:
         return {*in_pairs, *(scored.text for scored in self.scored)}
 
     def of_variant(self, variant: str) -> RewardMaterial:
-        """Keep only scores, pairs or both, as the variant learns from. Raises InputError if one is missing."""
+        """Keep only the scores, the pairs or both, as the variant (R, P, PR) says. Raises InputError if some are
+        missing."""
         left_out = "".join(f"; {note}" for note in self.notes)
         if R in variant and not self.scored:
             raise InputError(
@@ -77,8 +78,8 @@ class RewardMaterial:
         return replace(self, scored=self.scored if R in variant else (), pairs=self.pairs if P in variant else ())
 
     def split(self, share: float, seed: int) -> tuple[RewardMaterial, RewardMaterial]:
-        """Split by underlying paragraphs into a part to train on and one to stop by, which gets about ``share``. Raises
-        InputError if scores or pairs are missing in one of them."""
+        """Split by underlying paragraphs into a part to train on and a dev part, which gets about ``share``. Raises
+        InputError if a part has no scores or no pairs."""
         names = sorted(set(self.originals))
         dev = set(random.Random(seed).sample(names, round(share * len(names))))
         parts = self._part(set(names) - dev), self._part(dev)
@@ -101,11 +102,11 @@ class RewardMaterial:
 def read_material(
     data: Sequence[Path], tested: Sequence[Path], duplicates: str, lengths: str = WHOLE
 ) -> RewardMaterial:
-    """Read scores and pairs, without paragraphs of ``tested``, scores off the scale, pairs that contradict each other,
-    and edit traces.
+    """Read the scores and pairs to train on. Left out are paragraphs in the files ``tested``, scores off the scale,
+    pairs that contradict each other, and edit traces.
 
-    Pairs are those of the files, and any two versions of a paragraph with different scores. Raises InputError that
-    names file, record and field.
+    Two versions of a paragraph with different scores are a pair, too. Raises InputError that names file, record and
+    field.
     """
     records = [(path, record) for path in data for record in read_quality(path)]
     held_back = [(path, record) for path in tested for record in read_quality(path)]
@@ -154,7 +155,7 @@ def _usable(records: Sequence[tuple[Path, QualityRecord]]) -> tuple[list[tuple[P
 
 
 def _differing(records: Sequence[tuple[Path, QualityRecord]], texts: set[str], duplicates: str) -> list[str]:
-    """The note on paragraphs that have different scores, if there are such."""
+    """Return a note on paragraphs that have several different scores, if there are such."""
     if not texts:
         return []
     some = [(path, record) for path, record in records if isinstance(record, ScoredParagraph) and record.text in texts]
@@ -165,7 +166,7 @@ def _differing(records: Sequence[tuple[Path, QualityRecord]], texts: set[str], d
 def _without(
     records: list[tuple[Path, QualityRecord]], held_back: Sequence[tuple[Path, QualityRecord]]
 ) -> tuple[list[tuple[Path, QualityRecord]], list[str]]:
-    """The records whose paragraphs do not lie under those held back, edited or not."""
+    """Return the records whose paragraphs, edited or not, are not held back, and a note on the others."""
     texts = [text for _, record in (*records, *held_back) for text in paragraphs(record)]
     original = dict(zip(texts, underlying(texts), strict=True))
     tested = {original[text] for _, record in held_back for text in paragraphs(record)}
@@ -186,7 +187,7 @@ def _names(records: Sequence[tuple[Path, QualityRecord]]) -> str:
 
 
 def of_lengths(pairs: Sequence[Pair], lengths: str) -> list[Pair]:
-    """Return the pairs whole, cut to about equal length, or both; pairs that the cut makes equal are left out."""
+    """Return the pairs as they are, cut to about equal length, or both; a pair that becomes equal is left out."""
     whole = [] if lengths == CUT else list(pairs)
     cut = [] if lengths == WHOLE else [evened(*pair) for pair in pairs]
     return list(dict.fromkeys((*whole, *(pair for pair in cut if pair[0] != pair[1]))))

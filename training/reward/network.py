@@ -23,8 +23,8 @@ LIKELY = 1e-6  # a cosine of exactly 1 would have an infinite loss
 
 
 class HeadNetwork(nn.Module):
-    """The trainable form of ``ScoreHead``. The difference of two texts' worth is the log-odds of a preference;
-    ``slope`` scales worth to a score's logit, as scores of different paragraphs are noisier than preferences."""
+    """The trainable form of ``ScoreHead``, which computes a text's worth from its vector. The difference of two texts'
+    worth is the log-odds that the first text is better; ``slope`` converts worth to the logit of a score."""
 
     mean: Tensor
     scale: Tensor

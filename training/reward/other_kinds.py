@@ -22,7 +22,7 @@ from retriever.reward.records import QualityPair
 
 @dataclass(frozen=True, slots=True)
 class PartFigures:
-    """Accuracy on some pairs: of the model, and of each trivial rule."""
+    """Accuracy on some pairs of texts: of the model, and of each trivial rule (shorter, longer, first)."""
 
     pairs: int
     accuracy: Mapping[str, float]  # with its interval
@@ -39,7 +39,8 @@ class PartFigures:
 
 @dataclass(frozen=True, slots=True)
 class OtherKind:
-    """The model's accuracy on a file of pairs of another kind; ``equal_length``: on pairs of like length, if any."""
+    """The model's accuracy on a file of pairs that are unlike its training data; ``equal_length``: on pairs of about
+    equal length, None if there are none."""
 
     file: str
     all_pairs: PartFigures
@@ -47,7 +48,7 @@ class OtherKind:
 
     @property
     def failed(self) -> list[str]:
-        """Return the comparisons with trivial rules that keep the model from shipping, in words."""
+        """Return sentences on the comparisons in which a trivial rule beats the model, so that it may not ship."""
         parts = {"pairs": self.all_pairs, "pairs of about equal length": self.equal_length}
         return [
             f"{self.file}: decides {part.accuracy['value']:.3f} of {part.pairs:,} {name}, where '{part.best}' decides "
@@ -79,7 +80,7 @@ def of_other_kind(file: Path, pairs: Sequence[QualityPair], model: RewardModel, 
 
 
 def _trivial(pairs: Sequence[QualityPair]) -> dict[str, Floats]:
-    """(N,) for each rule: 1, .5 or 0."""
+    """Return for each trivial rule whether it is right on each pair, (N,): 1, .5 or 0."""
     longer_by = np.array([len(pair.better.strip()) - len(pair.worse.strip()) for pair in pairs])
     return {
         "shorter": (1 - np.sign(longer_by)) / 2,

@@ -41,7 +41,7 @@ class ParagraphReader(Protocol):
 
 
 def layers_of(base: str, layers: str) -> tuple[int, ...]:
-    """Return the numbers of layers, 0 for the embeddings. Raises InputError for layers the base does not have."""
+    """Read the option ``layers``: numbers of layers, 0 for the embeddings. Raises InputError for unknown layers."""
     from transformers import AutoConfig
 
     config: Any = AutoConfig.from_pretrained(encoder_source(base))
@@ -128,7 +128,7 @@ class LearningReader(nn.Module):
 def kept_vectors(
     base: str, texts: Sequence[str], layers: Sequence[int], max_tokens: int, work: Path, console: Console
 ) -> Vectors:
-    """Return vectors of all texts, (N, V), from the serving runtime unless ``work`` keeps them from an earlier run."""
+    """Return the vectors of all texts, (N, V), from ``work`` if an earlier run kept them there."""
     source = encoder_source(base)
     made_of = json.dumps([source_digest(source) or source, list(layers), max_tokens, list(texts)])
     file = work / f"vectors-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.npy"

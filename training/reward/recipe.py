@@ -108,8 +108,7 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
 def _network(
     material: RewardMaterial, train: RewardMaterial, layers: Sequence[int], options: RewardOptions, console: Console
 ) -> RewardNetwork:
-    """The network before its training. Vectors that stay as they are get standardised by those that are trained on;
-    where the encoder learns they would not stay standard, and begin as they are."""
+    """Make the network before its training. Its head standardises vectors only if the encoder is not trained."""
     torch.manual_seed(options.seed)
     if options.fitted == EVERYTHING:
         reader = LearningReader(options.base, material.texts, layers, options.max_tokens)
@@ -121,8 +120,8 @@ def _network(
 
 
 def scaled(head: ScoreHead, reader: ParagraphReader, material: RewardMaterial) -> ScoreHead:
-    """Rescale the logits of a head learned from pairs alone to the material's scores; the order of texts stays. Without
-    scores, or if scores fall with the logits, the logits get a fixed spread."""
+    """Rescale the logits of a head that was learned from pairs alone to the material's scores. Without scores, or if
+    scores fall with the logits, the logits get a fixed spread."""
     texts = [item.text for item in material.scored] or [pair.better for pair in material.pairs]
     with torch.inference_mode():
         logits = head.logits(np.concatenate([reader.vectors([text]).numpy() for text in texts]))
@@ -137,11 +136,8 @@ def scaled(head: ScoreHead, reader: ParagraphReader, material: RewardMaterial) -
 
 
 def dev_figures(model: RewardModel, dev: RewardMaterial, seed: int) -> dict[str, Any]:
-    """Figures of the finished model on the dev split, by which the training was stopped: accuracy on pairs,
-    also of picking the shorter text, and the correlation of scores.
-
-    Each pair is asked about in both orders, for a verdict by cosine can depend on the order.
-    """
+    """Measure the finished model on the dev split: its accuracy on pairs (asked in both orders), the accuracy of always
+    picking the shorter text, and the correlation of predicted and given scores."""
     figures: dict[str, Any] = {}
     if dev.pairs:
         better = [dev.texts[pair.better] for pair in dev.pairs]
@@ -175,7 +171,7 @@ def _measured(
     seed: int,
     console: Console,
 ) -> RewardArtifact:
-    """The artifact with its figures, and whether it may ship by the rule of ``other_kinds``; says why it may not."""
+    """Add the artifact's figures, and whether it may ship by the rule of ``other_kinds``; print why it may not."""
     kinds = [of_other_kind(file, pairs, model, seed) for file, pairs in others.items()]
     failed = [failure for kind in kinds for failure in kind.failed]
     for failure in failed or ([] if kinds else ["there are no pairs of another kind to measure it by (--other-kind)"]):
@@ -217,7 +213,7 @@ def _described(
 
 
 def _without_folders(note: str, files: Sequence[Path]) -> str:
-    """The note as an artifact keeps it: where the files lie on this machine is nobody else's business."""
+    """Remove the files' folders from a note: an artifact must not tell where files lie on this machine."""
     for path in files:
         note = note.replace(str(path), path.name)
     return note
