@@ -102,7 +102,7 @@ def embedded_model_file(models: Path | None = None) -> Path:
 
 
 def installed_file(part: WheelPart, models: Path | None) -> Path | None:
-    """Return the path of a part in its package, installed or in the folder ``models``; None if it is in neither."""
+    """Return the path of a part whose package is installed or in the folder ``models``; None if it is neither."""
     module, _, file = part.path.partition("/")
     folder = package_folder(module, models)
     return None if folder is None else folder / file
