@@ -107,8 +107,8 @@ def is_question(sentence: str) -> bool:
 
 
 def rouge_words(text: str) -> list[str]:
-    """Return the words that ROUGE counts, lower-cased runs of a-z and 0-9, as the library ``rouge-score`` does without
-    stemming. In a text of mostly other letters, which that would leave empty, they are the words of its script."""
+    """Return the words that ROUGE counts: lower-cased runs of a-z and 0-9, as in the library ``rouge-score`` without
+    stemming. In a text of mostly other letters they are the words of its own script."""
     lower = text.lower()
     latin = LATIN.findall(lower)
     letters = sum(map(len, latin))

@@ -38,12 +38,12 @@ LINE_OF_MARKS = re.compile(r"[ \t]*(?:</?\w+>[ \t]*)*\Z")
 
 
 class ReasoningFilter:
-    """Takes an answer in pieces and gives what is not reasoning.
+    """Takes an answer in pieces and returns the text that is not reasoning.
 
     Marks count at the beginning of a line and outside of code blocks: elsewhere a text only mentions them. An answer
-    that begins like reasoning is held back until a closing mark or the end. ``leaked``: a closing mark came although no
-    reasoning was seen to begin, so that the text given before it was reasoning; with ``hold`` nothing is given before
-    such a mark.
+    that begins like reasoning is held back until a closing mark or the end. ``leaked``: a closing mark without an
+    opening one showed that the text before it, already returned, was reasoning; with ``hold`` nothing is returned
+    before such a mark.
     """
 
     def __init__(self, *, hold: bool = False) -> None:
@@ -87,7 +87,7 @@ class ReasoningFilter:
         return certain
 
     def _begin(self, *, final: bool) -> bool:
-        """Past unmarked reasoning; False where more text must come to tell."""
+        """Skip reasoning without an opening mark; False if more text is needed to tell."""
         start = self._held.lstrip()
         if self._hold or UNMARKED.match(start):
             if closed := CLOSES.search(self._held):
@@ -123,7 +123,7 @@ class ReasoningFilter:
         self._aside.append(self._aside_lines.take(text))
 
     def _pass(self, *, final: bool) -> tuple[bool, str]:
-        """The text to the next mark of reasoning; False where there is none yet."""
+        """Return True and the text before the next mark of reasoning, or False and the text certain so far."""
         place, text = 0, ""
         while mark := MARKS.search(self._held, place):
             before = self._held[place : mark.start()]

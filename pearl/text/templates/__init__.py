@@ -51,7 +51,7 @@ def change_template() -> Template:
 
 @cache
 def frame() -> dict[str, str]:
-    """Return the messages that frame a template's words, by name."""
+    """Return the parts of prompts that all templates share, by name."""
     return {name: text.strip("\n") for name, text in _read("_frame").items()}
 
 
