@@ -47,8 +47,7 @@ class Clock:
 
     @property
     def left_s(self) -> float:
-        """Return the seconds until the limit, 0 once it has passed; -1 without a limit, which locks take as no
-        timeout."""
+        """Return the seconds until the limit, 0 once it has passed; -1 without a limit, as for a lock's timeout."""
         if self.limit_ms is None:
             return -1.0
         return max(0.0, (self.limit_ms - _milliseconds_since(self.started)) / 1000)
@@ -83,8 +82,8 @@ class Budget:
         return max(0.0, self._started + self._seconds * share - self._clock())
 
     def left(self, share: float) -> Callable[[], float]:
-        """Return a function that returns the seconds left until ``share`` of the budget has passed; infinity without
-        limit."""
+        """Return a function that returns the seconds until ``share`` of the budget has passed; infinity if
+        unlimited."""
 
         def seconds() -> float:
             left = self.seconds_until(share)

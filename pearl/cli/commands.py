@@ -51,8 +51,7 @@ class Sentences(TyperGroup):
 
 
 class LazyGroup(Sentences):
-    """A command group that imports a command's module only when that command is used. ``modules``: module by
-    command."""
+    """A command group that imports a command's module when the command is used. ``modules``: module by command."""
 
     modules: Mapping[str, str] = {}
 

@@ -81,8 +81,7 @@ def known(option: str, name: str, among: Collection[str]) -> str:
 
 
 def named_values(choose: Iterable[str] | None, names: Collection[str]) -> dict[str, str]:
-    """Read --choose NAME=VALUE; return the values by name. Raises InputError for a malformed, unknown or repeated
-    NAME."""
+    """Read --choose NAME=VALUE; return values by name. Raises InputError for a malformed, unknown or repeated NAME."""
     found: dict[str, str] = {}
     for word in choose or ():
         name, sign, value = (part.strip() for part in word.partition("="))

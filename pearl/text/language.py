@@ -120,8 +120,7 @@ def _codes() -> tuple[str, ...]:
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    """Return patterns of any language's name, of wishes for a language (in a group of its code), and for the mail's
-    own."""
+    """Return patterns of a language's name, of wishes for a language (a group of its code), and for the mail's own."""
     name = "|".join(f"(?P<{code}>{{{code}}})" for code in _codes())
     words = r"(?:,?\s+(?!{clause}\b)[\w'’-]+){0,5}?"
     wishes = (

@@ -22,8 +22,7 @@ PatternT = TypeVar("PatternT")
 
 
 class Phrases:
-    """The lists of phrases in one file. Raises InputError that names the file, section and entry that cannot be
-    used."""
+    """The lists of phrases in one file. Raises InputError that names the file, section and entry it cannot use."""
 
     def __init__(self, file: Traversable) -> None:
         self._file = file

@@ -237,8 +237,7 @@ class _Run:
                 self._watch.advance(isinstance(reply, Failed))
 
     def _keep(self, key: bytes, reply: Reply) -> None:
-        """Store a reply. Commit at once if the last commit is old: with many calls, a turn of the event loop takes
-        long."""
+        """Store a reply. Commit at once if the last commit is old: with many calls an event loop's turn takes long."""
         self._kept.add(key, reply)
         if time.monotonic() - self._committed > COMMIT_S:
             self._kept.commit()

@@ -56,8 +56,8 @@ class SpendingCap:
         return self._prices.of(self.usage)
 
     async def set_aside(self, most: Usage) -> bool:
-        """Reserve a call's highest possible cost, if necessary after waiting for running calls; False if the cap
-        forbids it."""
+        """Reserve a call's highest possible cost, after waiting for running calls if necessary; False if over the
+        cap."""
         cost = self._prices.of(most) or 0.0
         while self.cap is not None and (self.spent or 0.0) + self._set_aside + cost > self.cap:
             if not self._under_way:

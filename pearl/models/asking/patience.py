@@ -86,8 +86,7 @@ class Patience:
         self.repeated = 0  # calls that were made again
 
     async def answer(self, messages: Sequence[Message], decoding: Decoding) -> Reply | Failed:
-        """Ask the endpoint; return its reply, or why it failed. Raises ChatError if further questions would fail,
-        too."""
+        """Ask the endpoint; return its reply or why it failed. Raises ChatError if later questions would fail, too."""
         tries = 0
         while True:
             await self._wait_for_limit()
@@ -119,8 +118,7 @@ class Patience:
         self._pause, self._limited_since, self._failed_in_a_row = FIRST_PAUSE_S, None, 0
 
     def _rejected(self, error: ChatRejected) -> Failed:
-        """Fail this question alone if another was answered before; otherwise the fault may be in every question: give
-        up."""
+        """Fail this question alone if another was answered before; otherwise every question may have the fault."""
         if not self._has_replied:
             return self._give_up(error)
         self._answered()

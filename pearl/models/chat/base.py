@@ -19,8 +19,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """Options for choosing the tokens of an answer. Temperature 0 always takes the likeliest token (papers/pearl.txt,
-    appendix A)."""
+    """Options for choosing tokens. Temperature 0 always takes the likeliest token (papers/pearl.txt, appendix A)."""
 
     max_tokens: int = 512
     temperature: float = 0.0

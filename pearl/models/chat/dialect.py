@@ -62,8 +62,7 @@ class Dialect:
         return {"model": model, "messages": turns, **taken}
 
     def after(self, complaint: Complaint, sent: Mapping[str, Any]) -> Dialect | None:
-        """Return the dialect that also refuses what the complaint names; None if it names no parameter that was
-        ``sent``."""
+        """Return the dialect that also refuses what the complaint names; None if it names nothing that was ``sent``."""
         if complaint.too_long:
             return None
         named = _named(complaint, sent)

@@ -173,8 +173,7 @@ class EndpointChatModel:
         return ChatRejected(f"{error.message} It was asked without {without} already.") if without else error
 
     def _room(self, messages: Sequence[Message], decoding: Decoding) -> int:
-        """Tokens for hidden reasoning. They must fit the context, unless the model refuses ``max_tokens``: then it is
-        wide."""
+        """Tokens for hidden reasoning. They must fit the context, unless the model refuses ``max_tokens``."""
         most = self._limits.reasoning_tokens if self.dialect.reasons else 0
         if self.dialect.limit != "max_tokens":
             return most
@@ -186,8 +185,7 @@ class EndpointChatModel:
     async def _read(
         self, received: object, messages: Sequence[Message], deadline: float
     ) -> AsyncGenerator[Chunk, None]:
-        """Yield the texts of an answer, one chunk for all that arrived together, and a last chunk with the finish
-        reason."""
+        """Yield an answer's texts, one chunk for all that arrived together, and a last chunk with the finish reason."""
         written, finish, usage, readable = 0, None, None, False
         async with aclosing(self._pieces(received, messages, deadline)) as batches:
             async for batch in batches:

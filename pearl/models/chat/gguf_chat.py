@@ -86,9 +86,8 @@ class GgufChatModel:
         copies: int = 1,
         home: Path | None = None,
     ) -> None:
-        """``context_tokens``: upper limit, if the model was trained for more; ``undisturbed``: a context that is
-        entered while the model generates, so that other work can yield; ``home``: the folder that keeps the measured
-        speed."""
+        """``context_tokens``: upper limit, if the model was trained for more; ``undisturbed``: a context entered while
+        the model generates, so that other work can yield; ``home``: the folder that keeps the measured speed."""
         self._path = path
         self._most_context = context_tokens
         self._undisturbed = undisturbed
@@ -203,8 +202,7 @@ class GgufChatModel:
 
 
 async def in_turn(turns: ThreadPoolExecutor, generate: Generate) -> AsyncGenerator[Chunk, None]:
-    """Run ``generate`` in a thread of ``turns``; yield the chunks that it puts. Raises ContextExceeded, or
-    ChatError."""
+    """Run ``generate`` in a thread of ``turns``; yield the chunks it puts. Raises ContextExceeded or ChatError."""
     loop = asyncio.get_running_loop()
     arrived: asyncio.Queue[Chunk | Exception | None] = asyncio.Queue()
     left = threading.Event()

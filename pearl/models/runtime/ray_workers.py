@@ -74,8 +74,7 @@ class Cluster:
         return cls(address, **values)
 
     def connect(self) -> Placement:
-        """Connect this process to the cluster; return the workers that it has room for. Raises InputError if it
-        fails."""
+        """Connect this process to the cluster; return the workers that it has room for. Raises InputError."""
         return _connected(self)
 
 

@@ -71,8 +71,7 @@ class _Check:
         return [*sorted(stated, key=lambda claim: (claim.start or 0, claim.end or 0)), *self._dropped()]
 
     def _clauses(self) -> Iterator[Claim]:
-        """Yield the longest runs of words that occur, nearly verbatim, in one sample, and not in the texts relied
-        on."""
+        """Yield the longest runs of words that occur, nearly verbatim, in one sample and in no text relied on."""
         spoken, parts, keys = self.draft.words, self.draft.sentences, self.draft.windows(CLAUSE)
         given, seen, at = self.draft.shares(self.relied, CLAUSE), set[int](), 0
         shared = [self.draft.shares(source, CLAUSE) for _, source in self.samples]

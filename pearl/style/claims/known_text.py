@@ -103,8 +103,7 @@ class KnownText:
         return tuple(map(int, np.searchsorted(ends, [start for _, start, _ in self.words], side="right")))
 
     def windows(self, size: int) -> Keys:
-        """Return keys of each run of ``size`` words: of the whole run, and without one inner word each, (N, size -
-        1)."""
+        """Return keys of each run of ``size`` words: of the whole, and without one inner word each, (N, size - 1)."""
         if size not in self._windows:
             known = np.array([hash(word) for word, _, _ in self.words], np.int64).view(np.uint64)
             weighed = sliding_window_view(np.pad(known, (0, max(0, size - len(known)))), size) * _WEIGHTS[:size]
@@ -113,8 +112,7 @@ class KnownText:
         return self._windows[size]
 
     def shares(self, other: KnownText, size: int) -> Flags:
-        """Return True for each run of ``size`` words, (N,), that ``other`` has, too, with at most one inner word
-        changed."""
+        """Return True for each run of ``size`` words, (N,), that ``other`` has, with at most one inner word changed."""
         keys, known = self.windows(size), other._sorted_windows(size)
         behind = np.searchsorted(known, keys)
         behind[behind == len(known)] = 0

@@ -40,8 +40,7 @@ LINE = regex.compile(rf"^[ \t]*(?P<names>{NAME}(?:[ ]{NAME}){{0,2}})[,.!]?[ \t]*
 
 
 class Mask:
-    """Replaces personal data in messages by placeholders, equal texts by the same one. ``hidden``: the masked
-    messages."""
+    """Replaces personal data in messages by placeholders, the same for equal texts. ``hidden``: the masked messages."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._lexicon = of_texts(*texts)
@@ -117,8 +116,7 @@ class Restorer:
         self._held = ""
 
     def feed(self, piece: str, *, last: bool = False) -> str:
-        """Take a piece of the answer; return the text that is certain by now, or all the rest if the piece is the
-        ``last``."""
+        """Take a piece of the answer; return the text that is certain by now, or all of it after the ``last`` piece."""
         text = self._before + self._held + piece
         start = len(self._before)
         pieces, end = [], start

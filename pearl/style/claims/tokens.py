@@ -1,5 +1,4 @@
-"""Splits a text into tokens, each with a letter for its kind in the given languages: facts are patterns of such
-letters.
+"""Splits a text into tokens, each with a letter for its kind in the given languages; facts are patterns of letters.
 
 D date in digits, I date of ISO, T clock, N number, O ordinal, M month, W weekday, R relative day, P half of the day, S
 scale, U unit, C currency before a number, H word of the clock, K word before it, y m d signs behind a year, month and

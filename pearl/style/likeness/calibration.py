@@ -63,6 +63,5 @@ class LikenessCalibration:
 
 @cache
 def calibration_for(impostors: str) -> LikenessCalibration:
-    """Return the calibration of a shipped register, by its name, or of GIVEN impostors: people whose texts a user
-    gives."""
+    """Return the calibration of a shipped register, by its name, or of GIVEN impostors, from a user's own files."""
     return LikenessCalibration.from_json(json.loads(FILE.read_text(encoding="utf-8"))[impostors])

@@ -201,8 +201,7 @@ def taken_apart(document: Document) -> Parts:
 
 def request_role(request: str) -> str:
     """Return the kind of a request: NOTED if it begins with an order, TOLD if it begins with a person who said
-    something, RECEIVED if it is itself a message, by its greeting, sign-off, subject or quotes. Empty if none of
-    these."""
+    something, RECEIVED if it is itself a message, by greeting, sign-off, subject or quotes. Otherwise empty."""
     request = request.strip()
     if ORDERED.match(request):
         return NOTED
@@ -316,8 +315,7 @@ def _edges(texts: Sequence[Parts], addressee: str | None) -> UsualEdges:
 
 
 def _habit(texts: Sequence[Parts], part: Callable[[Parts], str]) -> str:
-    """Return the usual form of a part, if at least HABIT of the texts have the part; empty if hardly two have one
-    form."""
+    """Return the usual form of a part that at least HABIT of the texts have; empty if hardly two have the same form."""
     found = [part(parts) for parts in texts if part(parts)]
     usual = _usual(found)
     return usual if len(found) >= HABIT * len(texts) and found.count(usual) >= max(2, SAME * len(found)) else ""

@@ -144,8 +144,7 @@ def _habit(noun: str, share: Interval) -> str:
 
 
 def manners_by_recipient(documents: Sequence[Document]) -> tuple[RecipientManner, ...]:
-    """Measure a person's manner to each recipient of at least LEAST_TO_ONE texts; recipients of most texts come
-    first."""
+    """Measure a person's manner to each recipient of LEAST_TO_ONE texts or more; most texts come first."""
     texts: dict[str, list[Document]] = {}
     for document in documents:
         if document.recipient is not None:

@@ -95,8 +95,7 @@ class Push:
 
 
 def edit_effects(pairs: Sequence[tuple[str, str]]) -> list[Push]:
-    """Return every trait that edits changed, by ascending p-value; none for fewer than LEAST_PAIRS pairs (draft,
-    sent)."""
+    """Return every trait that edits changed, by ascending p-value; none for fewer than LEAST_PAIRS (draft, sent)."""
     if len(pairs) < LEAST_PAIRS:
         return []
     drafts, sent = (Counts.of(texts) for texts in zip(*pairs, strict=True))

@@ -34,8 +34,8 @@ class Repair:
 
 
 def struck(text: str, start: int, end: int, body: int) -> Repair:
-    """Return the repair that deletes the statement text[start:end], in whole clauses or sentences. In the sign-off,
-    which begins at ``body``, only these words are deleted."""
+    """Return the repair that deletes the statement text[start:end], with its clause or sentence. In the sign-off, which
+    begins at ``body``, it deletes only these words."""
     text = text.replace("\r\n", " \n")  # places stay
     if start >= body:
         return _cut(text, start, end + len(text[end:]) - len(text[end:].lstrip(",.!;")))

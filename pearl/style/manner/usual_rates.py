@@ -1,5 +1,4 @@
-"""The usual rates that a person's rates are compared with: of many authors, or of a model's drafts for the same
-requests."""
+"""The usual rates that a person's rates are compared with: of many authors, or of drafts for the same requests."""
 
 from __future__ import annotations
 
@@ -74,8 +73,7 @@ class UsualRates:
         return sum(times for word, times in counts.items() if word in known) >= LEAST_KNOWN * sum(counts.values())
 
     def reads(self, counts: Mapping[str, int]) -> bool:
-        """True if words with these counts may be in the language of the usual rates; always True for a model's
-        drafts."""
+        """True if words with these counts may be in the language of the usual rates; always True for drafts."""
         return sum(counts.values()) < LEAST_WORDS or self._known(counts)
 
     def comparable(self, counts: Mapping[str, int]) -> dict[str, float]:

@@ -47,9 +47,8 @@ BREAK = re.compile(r"\n[ \t]*\n\s*")
 class Beginning:
     """The place where the text starts, and the marks that may end it.
 
-    ``closing``: the mark that ends the text, if the prompt did not ask for the opening one; ``fence``: a code fence
-    around the text; ``undecided``: only the end shows if the fence is around the text; ``talked``: the model wrote
-    about the text first.
+    ``closing``: the mark that ends the text after an opening mark of the model's own; ``fence``: a code fence around
+    it; ``undecided``: only the end shows if the fence is around it; ``talked``: the model wrote about it first.
     """
 
     start: int = 0
@@ -74,8 +73,7 @@ def beginning(text: str, *, final: bool) -> Beginning | None:
 
 
 def _step(text: str, at: Beginning, *, final: bool) -> Beginning | None:
-    """Move past one thing that is not the draft; return ``at`` itself where the draft begins, None to wait for more
-    text."""
+    """Move past one thing that is not the draft; return ``at`` itself where the draft begins, None to read more."""
     rest = text[at.start :]
     if not rest or (not final and (could_be_mark(rest) or UNFINISHED_FENCE.match(rest))):
         return at if final else None
@@ -105,8 +103,7 @@ def _past_echo(text: str, at: Beginning, *, final: bool) -> Beginning | None:
 
 
 def _past_end(text: str, at: Beginning, length: int, *, final: bool) -> Beginning | None:
-    """Move past a closing mark before any text. If a mark was opened already, the draft begins at the next opening
-    mark."""
+    """Move past a closing mark before any text. After an opening mark, the draft begins at the next opening mark."""
     if not at.marked:
         return replace(at, start=at.start + length)
     opened = OURS.search(text, at.start)

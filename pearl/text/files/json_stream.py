@@ -139,8 +139,7 @@ class JsonStream:
                 return
 
     def _more(self, size: int) -> bool:
-        """Read more of the file; False at its end. Raises InputError if the value that is being read is too long
-        already."""
+        """Read more of the file; False at its end. Raises InputError if the current value is too long already."""
         if len(self._text) - self._at > MAX_ELEMENT_CHARACTERS:
             raise self._fault(f"an element has more than {MAX_ELEMENT_CHARACTERS:,} characters")
         if self._ended:

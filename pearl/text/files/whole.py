@@ -17,8 +17,7 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # of an OSError: a disk, a 
 
 @contextmanager
 def replaced_file(path: Path, *, private: bool = False) -> Iterator[Path]:
-    """Yield a temporary path to write to; its file then replaces ``path`` atomically. After an error ``path`` is
-    unchanged.
+    """Yield a temporary path to write to; its file then replaces ``path``. After an error ``path`` is unchanged.
 
     Only the owner may read a ``private`` file; otherwise the permissions of a replaced file stay. A path that is not
     :func:`replaceable` is written to directly.

@@ -217,11 +217,10 @@ def parse_document(value: dict[str, Any], *, timestamp_required: bool = True, no
 def read_histories(
     path: Path, *, timestamp_required: bool = False, now: float | None = None
 ) -> dict[str, list[Document]]:
-    """Read documents by user, in the file's order, without duplicates. Times after ``now``, by default the present, are
-    an error.
+    """Read documents by user, in the file's order, without duplicates. Times after ``now`` are an error.
 
     Raises InputError that names file, line and field of the first bad line, also where a user has two different
-    documents with one id.
+    documents with one id. ``now``: by default the present.
     """
     histories: dict[str, list[Document]] = {}
     known: dict[tuple[str, str], Document] = {}
