@@ -91,7 +91,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class DecidedBy:
-    """The source of the values of theta, margin and k, such as a calibration."""
+    """The source of the values of theta (the score below which a draft is revised), margin and k."""
 
     code: str  # stable
     id: str | None  # of the calibration, if it is one

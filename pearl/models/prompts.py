@@ -101,7 +101,7 @@ def instructed(instructions: str, intent: str | None = None, length: str | int |
 
 
 def language_to_name(request: str, instructions: str, documents: Iterable[Document]) -> str:
-    """Return the name of the language to write in if a document is in another language, otherwise an empty string."""
+    """Return the name of the wanted language if a document is in another language, otherwise an empty string."""
     wanted = wanted_language(request, instructions)
     if wanted is None or all(detect(document.text) in (None, wanted) for document in documents):
         return ""
@@ -224,7 +224,7 @@ def revision_prompt(inputs: PromptInputs, draft: str, model: ChatModel, max_toke
 
 
 def revision_decoding(decoding: Decoding) -> Decoding:
-    """Return the decoding of a revision: more tokens than a draft, since a list of what is missing comes first."""
+    """Return the decoding of a revision: more tokens than a draft, since the model first lists what is missing."""
     return replace(decoding, max_tokens=decoding.max_tokens * 3 // 2)
 
 

@@ -115,7 +115,8 @@ class Bootstrap:
         return len(np.unique(self._cluster[np.asarray(inside, bool)]))
 
     def ratio(self, values: ArrayLike, weights: ArrayLike) -> Estimate:
-        """Estimate the sum of ``values`` divided by the sum of ``weights``, (N,) each; NaN if the weights sum to 0."""
+        """Estimate the sum of ``values`` divided by the sum of ``weights``, (N,) each; NaN if the divisor is 0 or
+        less."""
         return self.sums(
             np.column_stack((values, weights)),
             lambda sums: sums[:, 0] / np.where(sums[:, 1] > 0, sums[:, 1], np.nan),

@@ -105,7 +105,7 @@ def check_id(value: Any, *, param: str = "id") -> str:
 
 
 def parse_timestamp(value: Any, *, param: str = "timestamp", now: float | None = None) -> float:
-    """Return Unix seconds for Unix seconds or an RFC 3339 time, in UTC without an offset. Raises InputError."""
+    """Convert Unix seconds or an RFC 3339 time (UTC if it has no offset) to Unix seconds. Raises InputError."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise InputError(
             f"'{param}' must be Unix seconds or an RFC 3339 time, not {json_type(value)}.",

@@ -39,7 +39,7 @@ class Question:
 
 
 def key_of(model: str, decoding: Decoding, question: Question) -> bytes:
-    """Return the key under which the reply to a question is stored. ``model``: identity of model and our rules."""
+    """Return the key under which the reply to a question is stored. ``model``: the identity of the model."""
     parts = [
         SCHEMA_VERSION,
         model,

@@ -127,8 +127,8 @@ def _calls_of_worker(settings: Settings, placement: Placement, most: int) -> int
 
 
 def local_names(settings: Settings) -> tuple[str, str]:
-    """Return the name and the identity of the local model. Stored answers are keyed by the identity, which names the
-    model and, where they matter, our decoding rules."""
+    """Return the name and the identity of the local model. Stored answers are keyed by the identity: the model and, for
+    an engine with rules of our own, these rules."""
     model = _made_here(settings)
     return model.name, str(getattr(model, "identity", model.name))
 

@@ -53,8 +53,8 @@ async def _bound(response: Any) -> None:
 
 
 class BoundedStream(httpx2.AsyncByteStream):
-    """Passes on the bytes of a stream, at most MOST_BYTES in all and MOST_EVENT_BYTES per event. Other tasks run
-    between two pieces, even if all pieces are there at once."""
+    """Passes on the bytes of a stream, and lets other tasks run after each piece. Raises ChatError for more than
+    MOST_BYTES in all, or more than MOST_EVENT_BYTES in one event."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -78,8 +78,8 @@ class BoundedStream(httpx2.AsyncByteStream):
 
 
 class Calls:
-    """Makes calls of ``POST /chat/completions`` directly on the SDK's HTTP client, with its address and headers: the
-    SDK's own work for each call took twice as long as the call."""
+    """Calls ``POST /chat/completions`` directly through the SDK's HTTP client, with its address and headers: the SDK's
+    own work for a call took twice as long as the call."""
 
     def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient) -> None:
         self._http = http

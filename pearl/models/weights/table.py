@@ -109,7 +109,8 @@ def installed_file(part: WheelPart, models: Path | None) -> Path | None:
 
 
 def package_folder(module: str, models: Path | None) -> Path | None:
-    """Return the folder of a package of weights, installed or put into the folder of models by `pearl serve`.
+    """Return the folder of a package of weights that is installed, or that `pearl serve` put into the folder
+    ``models``.
 
     The package is not imported: it may need libraries that PEARL does without.
     """

@@ -1,5 +1,5 @@
-"""Finds the claims of a draft: facts that only a sample (a text shown to the model) states, or nobody; promises; and
-facts of the request that the draft leaves out."""
+"""Finds the claims of a draft: facts that come from only one of the samples (texts shown to the model) or from nowhere,
+promises, and facts of the request that the draft leaves out."""
 
 from __future__ import annotations
 

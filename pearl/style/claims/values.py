@@ -136,7 +136,7 @@ READERS: dict[str, Callable[[Sequence[Token], Lexicon], list[Key]]] = {
 def agrees(stated: Key, given: Key) -> bool:
     """True if a text that says ``given`` also says at least what is ``stated``.
 
-    A date without a year agrees with one of any year, and "at nine" with 9:00 or with 9 March.
+    A date without a year agrees with that date in any year, and "at nine" with 9:00 or with 9 March.
     """
     match stated, given:
         case ("date", *one), ("date", *other):

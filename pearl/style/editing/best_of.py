@@ -27,7 +27,7 @@ BELOW, LESS_LIKELY = "below_draft", "less_likely_theirs"
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The weight of likeness against quality, both on a scale from 0 to 1, and the likeness that may be lost."""
+    """The weight of likeness against quality, both on a scale from 0 to 1, and how much likeness may be lost."""
 
     weight: float = 0.3  # of likeness; quality has the rest
     margin: float = 0.1  # likeness that a candidate may lose

@@ -63,7 +63,7 @@ def executed(draft: str, edits: Sequence[SpanEdit], unmatched: Sequence[RefusedE
 
 
 def failures(candidates: Iterable[Candidate]) -> dict[str, int]:
-    """Count the candidates without a text by the reason."""
+    """Count the candidates without a text, by reason."""
     return dict(Counter(candidate.failure for candidate in candidates if candidate.failure is not None))
 
 

@@ -63,5 +63,5 @@ class LikenessCalibration:
 
 @cache
 def calibration_for(impostors: str) -> LikenessCalibration:
-    """Return the calibration of a shipped register, by its name, or of GIVEN impostors, from a user's own files."""
+    """Return the calibration of a shipped register, by its name, or of impostors GIVEN by the caller."""
     return LikenessCalibration.from_json(json.loads(FILE.read_text(encoding="utf-8"))[impostors])

@@ -46,7 +46,7 @@ def sign_off(writing: Writing) -> Sequence[Spot]:
     """Find the closing words and the name under them: a known formula, a short line with a comma above a name, or a
     name as the last paragraph.
 
-    A line is part of it only below other text, so a text of one line has none.
+    The first line of a text is never part of the sign-off.
     """
     tail = writing.lines[1:][-TAIL_LINES:]
     for start, end in tail:

@@ -1,4 +1,4 @@
-"""The usual rates that a person's rates are compared with: of many authors, or of drafts for the same requests."""
+"""The usual rates to compare a person's rates with: of many authors, or of a model's drafts for the same requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class UsualRates:
-    """Usual rates of traits and words, to compare a person's with."""
+    """Usual rates of traits and words, to compare a person's rates with."""
 
     source: str  # whose rates they are, in words
     traits: Mapping[str, Bounds]

@@ -184,8 +184,8 @@ PART = 16  # a longer text is looked at again when it has grown by one part in s
 
 
 class Held:
-    """Text collected from pieces. Examining all of it at each piece would take quadratic time; examined only when it
-    has grown by a certain part, it takes linear time, and nothing is held back for much longer."""
+    """Text collected from pieces, to be examined only when it has grown by a certain part: examining all of it at each
+    piece would take quadratic time."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -215,8 +215,8 @@ LONGEST = 1000  # characters of a line that are kept: it is looked at wherever a
 
 @dataclass(frozen=True, slots=True)
 class CodePosition:
-    """A position in a text. ``line``: the first LONGEST characters of its line, and one more where it is longer;
-    ``quoted``: a backtick is open in the line; ``in_block``: a code block is open."""
+    """A position in a text. ``line``: its line up to here, cut after about LONGEST characters; ``quoted``: a backtick
+    is open in the line; ``in_block``: a code block is open."""
 
     line: str = ""
     quoted: bool = False

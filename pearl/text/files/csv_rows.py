@@ -60,8 +60,8 @@ def csv_rows(path: Path, needed: Sequence[str], *, every: bool = False) -> Itera
 
 
 def why_not_csv(error: csv.Error, begun: int, line: int) -> str:
-    """Explain why a CSV record cannot be read that begins on line ``begun`` and fails on ``line``; the caller names the
-    first line."""
+    """Explain why the CSV record that begins on line ``begun`` and fails on ``line`` cannot be read; the caller names
+    the first line."""
     reason = REASONS.get(str(error), str(error))
     where = f"on line {line}, " if line > begun else ""
     return f"is not CSV: {where}{reason}. Put a cell with quotes in quotes, and write each quote within it twice."

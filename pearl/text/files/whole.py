@@ -81,8 +81,8 @@ OWN = (
 
 
 def private_folder(folder: Path) -> None:
-    """Make the folder, readable by the owner only. One that exists is made private only if it is ours and holds nothing
-    but PEARL's files, which are private in any case."""
+    """Make the folder, readable by the owner only. An existing folder is made private only if it is ours and holds
+    nothing but PEARL's files, which are private in any case."""
     try:
         folder.mkdir(FOLDER_MODE, parents=True)
     except FileExistsError:

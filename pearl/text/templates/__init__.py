@@ -45,7 +45,8 @@ def load_template(name: str) -> Template:
 
 @cache
 def change_template() -> Template:
-    """Return the template of a whole commit message. No voice has it, as the documents shown must be whole messages."""
+    """Return the template for whole commit messages. No voice may use it: all documents shown must be whole
+    messages."""
     return Template(name="change", **_read("_change"))
 
 
