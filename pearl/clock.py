@@ -22,7 +22,7 @@ def steady_time() -> float:
 
 @dataclass(slots=True)
 class Clock:
-    """Measures the time of each stage of some work, and the time left until one limit for all of it."""
+    """Measures how long each stage of some work takes, and how much time is left until the limit of the whole work."""
 
     limit_ms: float | None = None  # None: as long as it takes
     timings: dict[str, float] = field(default_factory=dict)  # milliseconds by stage
@@ -47,13 +47,13 @@ class Clock:
 
     @property
     def left_s(self) -> float:
-        """Return the seconds until the limit, 0 once it has passed; -1 without one, for locks "wait for ever"."""
+        """Return the seconds until the limit, 0 once it has passed; -1 without a limit, as for a lock's timeout."""
         if self.limit_ms is None:
             return -1.0
         return max(0.0, (self.limit_ms - _milliseconds_since(self.started)) / 1000)
 
     def read(self) -> dict[str, float]:
-        """Return milliseconds by stage, those of a running stage so far, and in total."""
+        """Return milliseconds by stage and, as ``total_ms``, in total. A running stage counts with its time so far."""
         running = {name: self._so_far(name) for name in self.under_way}
         return {**self.timings, **running, "total_ms": _milliseconds_since(self.started)}
 
@@ -66,7 +66,8 @@ def _milliseconds_since(start: float) -> float:
 
 
 class Budget:
-    """A number of minutes from now, None without a limit. Steps end when given shares of the budget have passed."""
+    """A time limit for several steps of work, in minutes from now (None: no limit). A step may run until a given share
+    of the minutes has passed."""
 
     def __init__(self, minutes: float | None, clock: Callable[[], float] = time.monotonic) -> None:
         self.minutes = minutes
@@ -81,7 +82,8 @@ class Budget:
         return max(0.0, self._started + self._seconds * share - self._clock())
 
     def left(self, share: float) -> Callable[[], float]:
-        """Return a function of the seconds left until ``share`` of the budget has passed; infinity without a limit."""
+        """Return a function that returns the seconds until ``share`` of the budget has passed; infinity if
+        unlimited."""
 
         def seconds() -> float:
             left = self.seconds_until(share)
@@ -90,11 +92,11 @@ class Budget:
         return seconds
 
     def until(self, share: float) -> Callable[[], bool]:
-        """Return a function that is True until ``share`` of the budget has passed."""
+        """Return a function that returns True until ``share`` of the budget has passed."""
         return lambda: self.seconds_until(share) != 0.0
 
     def minutes_until(self, share: float) -> float | None:
-        """Return the minutes until ``share`` has passed, at least 1, so that a late step still does a little."""
+        """Return the minutes, at least 1, until ``share`` of the budget has passed; None without a limit."""
         left = self.seconds_until(share)
         return None if left is None else max(1.0, round(left / 60, 1))
 

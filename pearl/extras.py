@@ -29,14 +29,14 @@ class MissingExtra(InputError):
     default_code = "missing_extra"
 
     def __init__(self, module: str, extra: str, alone: str = "") -> None:
-        """Name the extra to install; ``alone`` is a lock file for packages that require more than they need."""
+        """Name the extra to install. ``alone``: a lock file that installs it without superfluous requirements."""
         without = f" (or, without what it asks for: pip install --no-deps --requirement {alone})" if alone else ""
         super().__init__(f"This needs {module}, which is not installed: pip install 'pearl-writing[{extra}]'{without}")
 
 
 def missing_extra(module: str, package: str = "") -> MissingExtra | None:
-    """Return the error for a module that is not installed, if an extra installs it, else None. Of several extras the
-    one named as ``package``, our package in use, is preferred."""
+    """Return the error for a module that is not installed; None if no extra installs it. If several extras do, the
+    error names the extra called ``package``, if that is one of them."""
     top = module.partition(".")[0]
     extras = [extra for extra, modules in EXTRAS.items() if top in modules]
     if not extras:

@@ -91,7 +91,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class DecidedBy:
-    """The source of the values of theta, margin and k, such as a calibration."""
+    """The source of the values of theta (the score below which a draft is revised), margin and k."""
 
     code: str  # stable
     id: str | None  # of the calibration, if it is one
@@ -158,7 +158,8 @@ class Editing:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement or gap in a draft that its request does not account for (``pearl.style.claims``)."""
+    """Something that a draft states without a basis in its request, or a point of the request that the draft drops or
+    changes (``pearl.style.claims``)."""
 
     kind: str  # "carried_over", "unsupported", "dropped", "commitment", "stronger" or "weaker"
     text: str
@@ -169,7 +170,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A greeting, sign-off or the like of the person's, as it stands in a draft."""
+    """A usual greeting, opening, sign-off or name of the person, as it stands in a draft."""
 
     text: str
     share: Interval  # of the texts looked at, that have it
@@ -178,7 +179,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """The person's own beginning and end of texts, as set in a draft; None for parts that they do not have."""
+    """The person's usual beginning and end of texts, as set in a draft; None for parts that they do not use."""
 
     greeting: Edge | None = None
     opening: Edge | None = None  # words that always follow the greeting

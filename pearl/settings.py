@@ -1,5 +1,5 @@
-"""Every setting, read once and passed in from there: from options, from the environment (``PEARL_*``), or from the file
-``pearl.toml`` in PEARL_HOME, in this order.
+"""All settings of a process. They come from command-line options, environment variables (``PEARL_*``) and the file
+``pearl.toml`` in PEARL_HOME; of several values the first in this order counts.
 
 ``docs/configuration.md`` is generated from this module.
 """
@@ -39,7 +39,7 @@ AUTO, EMBEDDED_ENGINE, ENDPOINT_ENGINE = "auto", "embedded", "openai"
 
 
 class Engine(NamedTuple):
-    """A way to run a chat model that can be asked for by name."""
+    """A way to run a chat model, which users choose by its name in ENGINES."""
 
     summary: str  # a noun phrase for help and settings
     maker: str  # module:function, imported when a model is made (pearl.models.chat.choose)
@@ -350,14 +350,13 @@ class Settings(BaseSettings):
 
     @property
     def origins(self) -> dict[str, str]:
-        """Return where the value of each setting comes from that is not the default: its option, its variable, or the
-        file."""
+        """Return the origin of each setting without its default: the option, the variable or the file that set it."""
         return {
             name: self._origins.get(name, FILE) for name in type(self).model_fields if name in self.model_fields_set
         }
 
     def of_worker(self, home: Path) -> Settings:
-        """The settings of a worker whose machine has its models in ``home``."""
+        """Return the settings for a Ray worker. ``home``: the folder that holds the models on the worker's machine."""
         settings = self.model_copy(update={"home": home})
         settings._cluster = None
         return settings
@@ -376,7 +375,7 @@ _GIVEN: ContextVar[Mapping[str, object]] = ContextVar("given", default=MappingPr
 
 @contextmanager
 def settings_with(**values: object) -> Iterator[None]:
-    """Give :func:`load_settings` these values within the block, for commands that run as a step of another one."""
+    """Make :func:`load_settings` use these values within the block, for a command that runs as a step of another."""
     before = _GIVEN.set(values)
     try:
         yield
@@ -388,7 +387,7 @@ def load_settings(*, llm_max_retries: int | None = None, on_cluster: bool = Fals
     """Read the settings; ``overrides`` that are not None outrank the environment, which outranks the file.
 
     With ``on_cluster`` the chat model runs on the workers of the Ray cluster, if the settings name one. Raises
-    InputError that names each key and why its value will not do, or a variable that is a setting misspelt.
+    InputError that names each invalid value with the reason, or a misspelt variable.
     """
     _refuse_misspelt(os.environ)
     given = {name: value for name, value in (dict(_GIVEN.get()) | overrides).items() if value is not None}
@@ -434,8 +433,8 @@ def _file_of(settings: type[BaseSettings], home: Any) -> TomlConfigSettingsSourc
 
 
 def _refuse_misspelt(names: Iterable[str]) -> None:
-    """Raise InputError for a variable a letter off a setting: it would have no effect. Variables of other programs may
-    begin with PEARL_, too."""
+    """Raise InputError for a variable that is a misspelt setting, since it would have no effect. Other names that begin
+    with PEARL_ are allowed: they may belong to other programs."""
     known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
     for name in names:
         if not name.upper().startswith(PREFIX) or name.upper() in known:

@@ -1,5 +1,5 @@
-"""Typer commands, built in one way. A module with one command has a function of the module's name, ``EXAMPLES``, and
-where there is more to tell ``ABOUT``; a module with several commands has them in an ``app``."""
+"""Builds typer commands from modules. A module with one command defines a function of the module's name, the text
+``EXAMPLES`` and, if needed, ``ABOUT``; a module with several commands defines an ``app``."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LONGEST_SENTENCE = 300  # characters of a command's help; typer ends it with dot
 
 
 class PathCommand(TyperCommand):
-    """A command that refuses a path given twice to an option that takes one, since the first would go unread, and '-'
-    as a path, which would name a file. An option that may be standard input or output is declared as a string."""
+    """A command that refuses a second path for an option that takes one path, and '-' as a path. An option that may
+    mean standard input or output must be declared as a string."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
@@ -51,7 +51,7 @@ class Sentences(TyperGroup):
 
 
 class LazyGroup(Sentences):
-    """A group that imports a command's module when the command is used; ``modules`` are the modules by command."""
+    """A command group that imports a command's module when the command is used. ``modules``: module by command."""
 
     modules: Mapping[str, str] = {}
 
@@ -69,7 +69,7 @@ class LazyGroup(Sentences):
 
 
 def group(help: str, cls: type[Sentences] = Sentences) -> typer.Typer:
-    """Make a command group, whose commands are added to it later, or which ``cls`` provides."""
+    """Make a command group. Its commands are added later, or the class ``cls`` provides them."""
     return typer.Typer(cls=cls, add_completion=False, rich_markup_mode=None, no_args_is_help=True, help=help)
 
 
@@ -86,8 +86,8 @@ def group_of(package: ModuleType, help: str) -> typer.Typer:
 
 
 def add_commands(app: typer.Typer, *modules: ModuleType, cls: type[TyperCommand] = PathCommand) -> None:
-    """Add each module's command to ``app``; its help ends with the module's ``ABOUT`` (of files and choices), if it has
-    one, and its ``EXAMPLES``."""
+    """Add each module's command to ``app``. The command's help ends with the module's texts ``ABOUT``, if there is one,
+    and ``EXAMPLES``."""
     for module in modules:
         name, ends = module.__name__.rpartition(".")[2], epilog(module.EXAMPLES, getattr(module, "ABOUT", ""))
         app.command(name.replace("_", "-"), cls=cls, epilog=ends)(getattr(module, name))
@@ -103,7 +103,7 @@ def click_command(module: ModuleType) -> Any:
 
 
 def epilog(examples: str, *about: str) -> str:
-    """Make the end of a command's help: what files hold, choices, then the examples line by line, if there are any."""
+    """Make the end of a command's help: the texts ``about``, then the examples, line by line, if there are any."""
     lines = examples.strip("\n")
     title = "Examples" if "\n" in lines else "Example"
     return "\n\n".join(filter(None, (*about, f"{title}:\n\n\b\n{lines}" if lines else "")))
@@ -179,8 +179,8 @@ GONE = {
 
 
 def gone(path: str, name: str) -> str | None:
-    """Return what replaced a former option or command ``name`` of the command of this path; None if there never was
-    one."""
+    """Say what replaced a removed option or command: ``name``, below the command ``path``, such as "pearl eval". Return
+    None if there never was such an option or command."""
     words = path.split()[1:]
     places = (" ".join((*words[:count], name)) for count in range(len(words), -1, -1))
     return next((f"{name} went: {GONE[place]}" for place in places if place in GONE), None)

@@ -90,7 +90,7 @@ COLLECTED_AFTER = 50_000  # new objects; Python's own threshold is 700
 
 @contextmanager
 def usage_errors_on_one_line() -> Iterator[None]:
-    """Raise InputError for options and arguments that typer cannot read, where typer would print several lines."""
+    """Turn typer's usage errors, which take several lines, into InputError with a message of one line."""
     try:
         yield
     except NoArgsIsHelpError:  # its message is the whole help
@@ -108,7 +108,7 @@ def usage_errors_on_one_line() -> Iterator[None]:
 
 
 class Commands(LazyGroup):
-    """The group of all commands; its help shows the lines in COMMANDS, so that no command is imported for it."""
+    """The group of all commands. Its help shows the lines in COMMANDS, and imports no command for that."""
 
     modules: Mapping[str, str] = {name: module for name, (module, _) in COMMANDS.items()}
 
@@ -158,7 +158,7 @@ def root(
 
 @contextmanager
 def missing_extras_named(words: Sequence[str]) -> Iterator[None]:
-    """Raise MissingExtra where a module is missing that an extra installs; ``words`` are the command line."""
+    """Turn a failed import into MissingExtra if an extra installs the module. ``words``: the command line."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -36,7 +36,7 @@ JSON_OPTION = typer.Option(None, "--json", metavar="FILE", help="Write plain JSO
 
 
 def bundled(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each field of its dataclass parameters, and fill these from the options."""
+    """Decorate a command: each field of its dataclass parameters becomes an option, whose value fills the field."""
     written = signature(command, eval_str=True)
     bundles: dict[str, Any] = {
         name: option.annotation for name, option in written.parameters.items() if is_dataclass(option.annotation)
@@ -59,8 +59,8 @@ def bundled(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def parameters_of(bundle: type[Any]) -> Iterator[Parameter]:
-    """Yield a parameter for each field of a dataclass that is annotated with a command-line option, required options
-    first."""
+    """Yield a keyword parameter for each field of the dataclass ``bundle`` that is annotated with a command-line
+    option. Required options come first."""
     kinds = get_type_hints(bundle, include_extras=True)
     for field in sorted(fields(bundle), key=lambda field: not (field.default is field.default_factory is MISSING)):
         if get_origin(kinds[field.name]) is Annotated:
@@ -74,14 +74,14 @@ def parameter(name: str, annotation: Any, default: object = None) -> Parameter:
 
 
 def known(option: str, name: str, among: Collection[str]) -> str:
-    """Return the name given for an option. Raises InputError if it is not ``among`` those allowed."""
+    """Return the ``name`` given for an option. Raises InputError if it is not ``among`` the allowed names."""
     if name not in among:
         raise InputError(f"--{option} {name}: there are {', '.join(among)}.{meant(name, among)}", param=option)
     return name
 
 
 def named_values(choose: Iterable[str] | None, names: Collection[str]) -> dict[str, str]:
-    """Read --choose NAME=VALUE; return values by name. Raises InputError for a malformed, unknown or repeated one."""
+    """Read --choose NAME=VALUE; return values by name. Raises InputError for a malformed, unknown or repeated NAME."""
     found: dict[str, str] = {}
     for word in choose or ():
         name, sign, value = (part.strip() for part in word.partition("="))
@@ -96,8 +96,8 @@ def named_values(choose: Iterable[str] | None, names: Collection[str]) -> dict[s
 
 
 def write_json(target: str, value: Any, *, private: bool = False) -> None:
-    """Write one JSON document and a line break, whole or not at all; only the owner may read a ``private`` file.
-    Raises InputError when it cannot be written."""
+    """Write a value as JSON to a file, atomically, or to standard output if ``target`` is '-'. Only the owner may read
+    a ``private`` file. Raises InputError when the file cannot be written."""
     text = _laid_out(_encodable(value))
     if target == "-":
         typer.echo(text)
@@ -107,7 +107,7 @@ def write_json(target: str, value: Any, *, private: bool = False) -> None:
 
 
 def write_text(option: str, path: Path, text: str) -> None:
-    """Write the file that an option names, whole or not at all. Raises InputError when it cannot be written."""
+    """Write a text atomically to the file that an option names. Raises InputError when it cannot be written."""
     with writing(f"{option} {path}"), opened(path) as file:
         file.write(text.encode())
 
@@ -127,7 +127,7 @@ def _laid_out(value: Any, indent: str = "") -> str:
 
 
 def _encodable(value: Any) -> Any:
-    """Put '?' for the bytes of paths that are not UTF-8, which JSON cannot hold."""
+    """Replace bytes of paths that are not UTF-8, which JSON cannot hold, by '?'."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, dict):
@@ -139,7 +139,7 @@ def _encodable(value: Any) -> Any:
 
 @contextmanager
 def writing(called: str) -> Iterator[None]:
-    """Turn the failure to write a file into InputError; ``called`` names the file in its message."""
+    """Turn a failure to write a file into InputError. ``called``: the file's name in the error message."""
     try:
         yield
     except OSError as error:
@@ -181,6 +181,6 @@ def check_apart(outputs: Mapping[str, str | Path | None]) -> None:
 
 
 def check_unread(option: str, target: Path, inputs: Iterable[Path]) -> None:
-    """Check that a file to write is none of those that are read. Raises InputError."""
+    """Check that the file to write is not one of the input files. Raises InputError."""
     if target.exists() and any(file.exists() and target.samefile(file) for file in inputs):
         raise InputError(f"{option} {target}: is a file that is read; name another one.", code="unwritable_file")

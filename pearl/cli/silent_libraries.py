@@ -16,7 +16,7 @@ EXPECTED = {
 
 
 def pass_over(record: logging.LogRecord) -> bool:
-    """Return False, as a logging filter, for a message that is expected and is to be dropped."""
+    """Filter a logger's messages: return False for an expected message, which is then dropped."""
     return not record.getMessage().startswith(EXPECTED[record.name])
 
 

@@ -1,4 +1,4 @@
-"""Prompts that fit the model's context: the request whole, documents cut evenly, all the person's texts fenced."""
+"""Prompts that fit the model's context: the request is never cut, documents are cut evenly, every text is fenced."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Prompt:
 
 
 def instructed(instructions: str, intent: str | None = None, length: str | int | None = None) -> str:
-    """Add to instructions the intent of the draft, one of INTENTS, and its length: one of LENGTHS, or words."""
+    """Add sentences to the instructions: for the intent, one of INTENTS, and the length, one of LENGTHS or words."""
     parts = [instructions]
     if intent is not None:
         parts.append(frame()[f"intent_{intent}"])
@@ -101,7 +101,7 @@ def instructed(instructions: str, intent: str | None = None, length: str | int |
 
 
 def language_to_name(request: str, instructions: str, documents: Iterable[Document]) -> str:
-    """Return the name of the language that the request wants, if any of the documents is in another, else ""."""
+    """Return the name of the wanted language if a document is in another language, otherwise an empty string."""
     wanted = wanted_language(request, instructions)
     if wanted is None or all(detect(document.text) in (None, wanted) for document in documents):
         return ""
@@ -120,8 +120,8 @@ def check_length(value: object, *, param: str) -> str | int:
 
 
 def instructed_by_lines(instructions: str) -> tuple[str, str | int | None]:
-    """Read lines such as "intent: decline" and "length: 80" of a system message, for clients without such fields;
-    return the instructions with them, and the length. Lines with other values stay as they are."""
+    """Read lines such as "intent: decline" and "length: 80" from a system message, for clients without such fields.
+    Return the instructions, with a sentence in place of each such line, and the length."""
     intent: str | None = None
     length: str | int | None = None
 
@@ -140,13 +140,11 @@ def instructed_by_lines(instructions: str) -> tuple[str, str | int | None]:
 
 
 def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
-    """Build the prompt of a first draft: each document as an answered turn, the best one last, next to the request.
+    """Build the prompt of a first draft. Each document is shown as a request and its answer, the best one last.
 
-    When room is short the oldest prior turns are dropped first; all but the last of them share half of the room. Then
-    documents are cut, all to the same length. Raises ContextExceeded when the request alone does not fit.
-
-    The model is told that documents show manner, never facts: a model of 1.5 billion parameters then copies less than
-    half as much (docs/experiments.md, "What a larger model is told").
+    When room is short, the oldest turns of an earlier conversation are dropped, then documents are cut, all to the same
+    length. The model is told that documents show manner, never facts (docs/experiments.md, "What a larger model is
+    told"). Raises ContextExceeded when the request alone does not fit.
     """
     system = _system(inputs.template)
     task = Message("user", _asked(inputs, inputs.follow_up or inputs.request))
@@ -174,8 +172,8 @@ def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pro
 
 
 def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
-    """Build the prompt for another try, if the model answered as an assistant: reworded, all in one message. So asked,
-    a model of 1.5 billion parameters refused none of 18 requests again. Raises ContextExceeded."""
+    """Build the prompt for another try after the model answered as an assistant: reworded, all in one message. Raises
+    ContextExceeded."""
     slots = {
         "noun": inputs.template.noun,
         "length": _length(inputs),
@@ -200,8 +198,7 @@ def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pr
 def revision_prompt(inputs: PromptInputs, draft: str, model: ChatModel, max_tokens: int) -> Prompt:
     """Build the prompt that asks for an edited draft (papers/pearl.txt, section C.4). Raises ContextExceeded.
 
-    For a model that goes on with a begun answer, the line EDITED DRAFT is written already: a model of 135M parameters
-    never wrote it by itself.
+    For a model that continues a begun answer, the prompt already holds the answer's line EDITED DRAFT.
     """
     begun = BEGUN if model.continues else ""
 
@@ -227,7 +224,7 @@ def revision_prompt(inputs: PromptInputs, draft: str, model: ChatModel, max_toke
 
 
 def revision_decoding(decoding: Decoding) -> Decoding:
-    """Return the decoding of a revision: more tokens than a draft, since a list of what is missing comes first."""
+    """Return the decoding of a revision: more tokens than a draft, since the model first lists what is missing."""
     return replace(decoding, max_tokens=decoding.max_tokens * 3 // 2)
 
 
@@ -239,21 +236,21 @@ def questions_prompt(inputs: PromptInputs) -> Prompt:
 
 
 def fenced(text: str) -> str:
-    """Prepare a text for a fence in a prompt: marks in it are broken, so that it cannot end the fence, line ends are
-    made those of the prompt, and letters are composed (NFC), since models hardly know decomposed ones."""
+    """Prepare a text for a fenced block in a prompt: break marks that would end the fence, and normalize line ends and
+    letters (NFC)."""
     return MARKS.broken(composed(text.strip().replace("\r\n", "\n")))
 
 
 def edited_draft(answer: str) -> str | None:
-    """Return the text below the line EDITED DRAFT; None if the answer, its beginning included, has no such line or
-    nothing below it. A model whose answer was begun with the mark may have written it again."""
+    """Return the text below the line EDITED DRAFT; None if there is no such line, or nothing below it. ``answer``:
+    includes the beginning that the prompt already gave."""
     answer = without_reasoning(answer)
     marked = EDITED.search(answer)
     return (unfenced(answer[marked.end() :]) or None) if marked else None
 
 
 def listed_questions(answer: str) -> tuple[str, ...]:
-    """Return at most three questions from an answer that lists some; reasoning before the list does not count."""
+    """Return at most three questions from an answer that lists questions; reasoning before the list is ignored."""
     lines = (line.strip() for line in without_reasoning(answer).splitlines())
     questions = (re.sub(r"^(?:[-*•]|\d+[.)、．）])\s*", "", line) for line in lines if is_question(line))
     return tuple(dict.fromkeys(question for question in questions if re.search(r"\w", question)))[:3]
@@ -264,18 +261,18 @@ def _system(template: Template) -> Message:
 
 
 def first_message(template: Template) -> Message:
-    """Return the first message of a draft's prompt that shows documents."""
+    """Return the system message of a prompt that shows documents."""
     return Message("system", f"{_system(template).content} {fill(frame()['manner'], noun=template.noun)}")
 
 
 def _told(inputs: PromptInputs, task: Message) -> tuple[Message, Message]:
-    """The first and the last message with what a model is told of the documents and their usual length."""
+    """The system message and the task, with sentences added about the documents and their usual length."""
     matter = f"{frame()['matter']} {_length(inputs)}".strip()
     return first_message(inputs.template), replace(task, content=f"{task.content}\n{matter}")
 
 
 def _begun(inputs: PromptInputs, model: ChatModel) -> tuple[Message, ...]:
-    """The answer's beginning as a last message, where the text has one by rule and the model goes on with it."""
+    """The answer's beginning as a last message, if the text has one by rule and the model can continue it."""
     if not (inputs.begun and model.continues):
         return ()
     return (Message("assistant", f"{OPENING}\n{inputs.begun}"),)
@@ -304,7 +301,7 @@ def _length(inputs: PromptInputs) -> str:
 
 
 def _asked(inputs: PromptInputs, request: str) -> str:
-    """The request with what it asks for: where its role is known, in words of who writes to whom."""
+    """The request with its task, which says who writes to whom if the request's role is known."""
     template = inputs.template
     if inputs.role:
         to = f" to {inputs.addressee}" if inputs.addressee else ""
@@ -358,8 +355,8 @@ def _room(inputs: PromptInputs, messages: Sequence[Message], model: ChatModel, m
 
 
 def _room_in_time(inputs: PromptInputs, messages: Sequence[Message], room: int, model: ChatModel) -> int:
-    """The part of the room that documents may fill beside these messages if the first word is to come in time. The
-    messages themselves are not cut, even if these alone take longer."""
+    """The tokens that documents may fill beside these messages, so that the first word comes in time; 0 if the messages
+    alone take longer."""
     if inputs.in_time is None or not inputs.documents:
         return room
     left = inputs.in_time(messages[:1]) - _tokens(messages, model.count_tokens)
@@ -371,7 +368,7 @@ def _tokens(messages: Sequence[Message], count: CountTokens) -> int:
 
 
 def _latest_that_fit(inputs: PromptInputs, room: int, count: CountTokens) -> tuple[Message, ...]:
-    """The last of the prior turns, with their texts as data: the last if it fits, earlier ones up to half the room."""
+    """The latest prior turns, as messages: the last turn if it fits, and earlier turns up to half of the room."""
     turns: tuple[Message, ...] = ()
     used = 0
     for exchange in reversed(inputs.prior):
@@ -390,8 +387,8 @@ def _documents_that_fit(
     room: int,
     count: CountTokens,
 ) -> tuple[list[Turn], int]:
-    """Documents, best first, while each gets a useful share of what is read in time, at most the room, and the number
-    of them that were cut. The best one has its share even if there is no time: else a draft would be anybody's."""
+    """The best documents, as many as can have a useful number of tokens each, and how many of them were cut. The best
+    document is shown even if there is no time to read it."""
     smallest = SMALLEST_IN_TIME if in_time < room else SMALLEST_SHARE
     requests = [_shown_request(document, count) for document in inputs.documents]
 
@@ -422,7 +419,7 @@ def _shown_request(document: Document, count: CountTokens) -> str | None:
 
 
 def fair_shares(sizes: Sequence[int], room: int) -> list[int]:
-    """Divide ``room``: every size that fits is given whole, the larger ones get an equal limit from what is left."""
+    """Divide ``room`` among the sizes: small sizes are met in full, the others get equal shares of the rest."""
     shares = [0] * len(sizes)
     left = len(sizes)
     for position in sorted(range(len(sizes)), key=sizes.__getitem__):
@@ -433,8 +430,8 @@ def fair_shares(sizes: Sequence[int], room: int) -> list[int]:
 
 
 def cut(text: str, tokens: int, count: CountTokens) -> str:
-    """Cut a text to a number of tokens, after a whole word, with an ellipsis for the rest. In a long run without
-    spaces, as in Japanese, the cut may come after any visible character."""
+    """Cut a text to a number of tokens, at the end of a word, and add an ellipsis. A long run without spaces, as in
+    Japanese, may be cut after any visible character."""
     if count(text) <= tokens:
         return text
     ends = [

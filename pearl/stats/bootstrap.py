@@ -34,8 +34,8 @@ class Estimate:
 
     @property
     def interval(self) -> Interval | None:
-        """Return the 95% interval; None if the statistic is undefined. Undefined resamples are left out. It always
-        holds the value, even if all resamples lie above it, as those of a distance near zero do."""
+        """Return the 95% interval; None if the statistic is undefined. Undefined resamples are left out. The interval
+        always contains the value."""
         if not np.isfinite(self.value):
             return None
         defined = self.resampled[np.isfinite(self.resampled)]
@@ -56,15 +56,15 @@ class Estimate:
 
 
 def drawn(clusters: Sequence[str], *records: Sequence[str]) -> tuple[str, ...]:
-    """Return the names to resample by: the ``clusters``; if there is only one, whose resamples would all be equal, the
-    first of ``records`` with several names, which are coarse to fine. Without ``records`` each record is its own
-    cluster then."""
+    """Return the cluster names to resample by, one per record. They are ``clusters``; if that names only one cluster,
+    they are the first of ``records`` (groupings from coarse to fine) with several names. By default each record is then
+    its own cluster."""
     finer = records or ([str(index) for index in range(len(clusters))],)
     return tuple(next((names for names in (clusters, *finer) if len(set(names)) > 1), clusters))
 
 
 class Bootstrap:
-    """Resamples of the clusters that records belong to (``names``, (N,)), drawn once and used for every statistic."""
+    """Resamples of clusters, drawn once and used for every statistic. ``names``: the cluster of each record, (N,)."""
 
     def __init__(self, names: Sequence[str], *, resamples: int = RESAMPLES, seed: int = 0) -> None:
         _, self._cluster = np.unique(np.asarray(names, dtype=str), return_inverse=True)  # (N,)
@@ -82,7 +82,7 @@ class Bootstrap:
         return table.sum(axis=0), np.concatenate(resampled)
 
     def sums(self, features: ArrayLike, function: Callable[[Floats], Floats]) -> Estimate:
-        """Estimate a statistic that is a ``function``, (R, F) -> (R,), of sums over records of ``features``, (N, F)."""
+        """Estimate a statistic that depends on sums: ``function``, (R, F) -> (R,), of sums of ``features``, (N, F)."""
         all_of_them, resampled = self.totals(features)
         with np.errstate(divide="ignore", invalid="ignore"):
             return Estimate(float(function(all_of_them[None])[0]), function(resampled))
@@ -103,10 +103,9 @@ class Bootstrap:
         return self.ratio(values, np.ones(len(self._cluster)))
 
     def share(self, counted: ArrayLike, among: ArrayLike | None = None) -> Estimate:
-        """Estimate the share of records, or of those ``among``, that are ``counted``, (N,) of 0 and 1; NaN of none.
-
-        If all resamples have the same share, its interval is Wilson's over the clusters: theirs would have no width.
-        """
+        """Estimate the share of records that are ``counted``, (N,) of 0 and 1. ``among``: the records to look at, (N,)
+        of 0 and 1; the share is NaN if there are none. If all resamples have the same share, the interval is Wilson's
+        over the clusters, since the bootstrap's would have no width."""
         inside = np.ones(len(self._cluster)) if among is None else np.asarray(among, np.float64)
         found = self.ratio(np.asarray(counted, np.float64) * inside, inside)
         return replace(found, clusters=self.clusters(inside))
@@ -116,14 +115,15 @@ class Bootstrap:
         return len(np.unique(self._cluster[np.asarray(inside, bool)]))
 
     def ratio(self, values: ArrayLike, weights: ArrayLike) -> Estimate:
-        """Estimate the sum of ``values`` over that of ``weights``, (N,) each; NaN where the latter is not above 0."""
+        """Estimate the sum of ``values`` divided by the sum of ``weights``, (N,) each; NaN if the divisor is 0 or
+        less."""
         return self.sums(
             np.column_stack((values, weights)),
             lambda sums: sums[:, 0] / np.where(sums[:, 1] > 0, sums[:, 1], np.nan),
         )
 
     def median(self, values: ArrayLike) -> Estimate:
-        """Estimate the median of values, (N,); of an even number the mean of the two middle ones."""
+        """Estimate the median of values, (N,); for an even number of values, the mean of the two in the middle."""
         ordered = np.argsort(values, kind="stable")
         sorted_values = np.asarray(values, np.float64)[ordered]
 
@@ -174,7 +174,7 @@ def _centred(values: ArrayLike) -> Floats:
 
 
 def _weighted_ranks(group: NDArray[np.intp], weights: Floats) -> Floats:
-    """The rank of each record where record i stands there ``weights[:, i]`` times; equal ones share the mean."""
+    """The rank of each record when record i occurs ``weights[:, i]`` times; equal records share the mean rank."""
     size = int(group.max()) + 1
     together = np.zeros((len(weights), size))
     for row, resample in zip(together, weights, strict=True):

@@ -1,10 +1,10 @@
-"""The rule for choosing among many settings: one is taken only if it is better than the default by more than chance.
+"""A permutation test for choosing among many settings: one is taken only if its gain over the default exceeds chance.
 
-The best of many settings looks good by chance alone. So its gain is compared with the best gain after exchanges at
-random: in each cluster of records (a user, or a request) the results of default and setting are exchanged or not, which
-makes no difference where no setting is better.
+The best of many settings looks good by chance alone. So its gain is compared with the best gain in random permutations:
+in each cluster of records (a user, or a request) the results of default and setting are exchanged or not, which makes
+no difference where no setting is better.
 
-Dimensions in comments: N records, U clusters, R random exchanges, F features.
+Dimensions in comments: N records, U clusters, R random permutations, F features.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ ROUNDED = 1e-9  # more than sums in another order differ by
 def share_by_chance(
     default: Floats, settings: Iterable[Floats], figure: Callable[[Floats], Floats], clusters: ArrayLike
 ) -> float:
-    """Return the share of random exchanges in which the best setting gains at least what the best one really gains over
-    the default; 1 where none gains anything.
+    """Return the permutation p-value of the best setting's gain over the default; 1 if no setting gains anything.
 
-    ``default`` and each of the settings are features, (N, F), of whose sums ``figure`` makes the metric, (R, F) ->
-    (R,); where it is undefined nothing is gained. ``clusters`` names the cluster of each record, (N,).
+    ``default`` and each of ``settings`` are features, (N, F). ``figure`` computes the metric from their sums, (R, F) ->
+    (R,); an undefined metric counts as no gain. ``clusters``: the cluster of each record, (N,).
     """
     names, cluster = np.unique(np.asarray(clusters), return_inverse=True)
     signs = np.random.default_rng(0).choice((-1.0, 1.0), size=(EXCHANGES, len(names)))  # one for all settings
@@ -48,7 +47,7 @@ def share_by_chance(
 
 
 def exchange_p(first: Floats, second: Floats, figure: Callable[[Floats], Floats], clusters: ArrayLike) -> float:
-    """Return the two-sided p-value of the difference of two settings' metrics, by such exchanges; with few clusters it
-    cannot be small. The arguments are those of :func:`share_by_chance`."""
+    """Return the two-sided permutation p-value of the difference between two settings' metrics; with few clusters it
+    cannot be small. ``figure`` and ``clusters`` are as in :func:`share_by_chance`."""
     sides = [share_by_chance(one, [other], figure, clusters) for one, other in ((first, second), (second, first))]
     return min(1.0, 2 * max(min(sides), 1 / EXCHANGES))

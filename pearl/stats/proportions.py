@@ -33,8 +33,8 @@ def wilson(successes: float, total: int) -> Interval | None:
 
 
 def even_p(first: int, second: int) -> float:
-    """Return the exact two-sided p-value of two counts under equal chances, as in a sign test or McNemar's test; 1 if
-    both are 0."""
+    """Return the exact two-sided p-value of two counts whose chances are equal, as in a sign test or McNemar's test; 1
+    if both are 0."""
     n = first + second
     ways = tail = 1
     for k in range(min(first, second)):

@@ -1,8 +1,8 @@
 """Makes other people's texts safe in a prompt: they can neither end the fence around them nor begin a turn.
 
-Marks of ours and control tokens of chat templates are broken in what a model is sent; what is stored stays as it is. A
-mark is recognised by how it looks to a reader, whatever characters it is written in; a token also with compatibility
-forms and zero-width characters, of which a server's tokenizer may make the token itself.
+Our marks, and the control tokens of chat templates, are broken in the texts that a model is sent; stored texts do not
+change. A mark is recognized by how it looks to a reader, whatever characters it is written in. A token is also
+recognized in compatibility forms and with zero-width characters, which a tokenizer may normalize.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Folded(dict[int, str]):
 
 
 def _compatible(character: str) -> str:
-    """The character as normalization leaves it (NFKD); nothing for one that shows nothing, and for marks on others."""
+    """The character in compatibility form (NFKD), without invisible characters and combining marks."""
     plain = unicodedata.normalize("NFKD", character)
     return "".join(
         part

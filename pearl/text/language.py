@@ -35,8 +35,8 @@ _MAIL_BELOW = re.compile(r"\A(.{1,300}?):\s*(?:\n|[\"“„«])(.+)", re.DOTALL)
 
 
 def detect(text: str) -> str | None:
-    """Return the language of a text; None if its beginning is too short, not sure, or in a language that is not known
-    here."""
+    """Return the code of a text's language; None if the text's beginning is too short, ambiguous, or in no known
+    language."""
     begin = text[: 2 * LONGEST]
     language = _known.get(hash(begin), UNKNOWN)
     if language is UNKNOWN:
@@ -77,9 +77,9 @@ def names() -> dict[str, str]:
 
 
 def wanted_language(request: str, instructions: str = "") -> str | None:
-    """Return the language that a draft is to be in: one named by instructions or request, that of the answered mail if
-    the request says so, else the request's own. None if that is unsure, or if the instructions speak of a language in
-    words not known here, since they take precedence."""
+    """Return the language that a draft should be in: a language named by instructions or request, the answered mail's
+    language if the request asks for that, or the request's own. None if that is unsure, or if the instructions, which
+    take precedence, mention a language in a way that is not understood."""
     if named := _named(instructions):
         return named
     if _patterns()[0].search(instructions[:LONGEST_REQUEST]):
@@ -101,7 +101,7 @@ def _named(text: str) -> str | None:
 
 
 def _parts(request: str) -> tuple[str, str]:
-    """Part what a request says from the mail that it quotes: lines behind ">", or what stands below a colon."""
+    """Split a request into its own words and the mail that it quotes: lines after ">", or the text below a colon."""
     if quoted := _QUOTED.findall(request):
         return _QUOTED.sub("", request), "\n".join(line.strip(" \t>") for line in quoted)
     below = _MAIL_BELOW.match(request)
@@ -120,7 +120,7 @@ def _codes() -> tuple[str, ...]:
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    """Return patterns of the name of a language, of wishes for one in a group of its code, and of the mail's own."""
+    """Return patterns of a language's name, of wishes for a language (a group of its code), and for the mail's own."""
     name = "|".join(f"(?P<{code}>{{{code}}})" for code in _codes())
     words = r"(?:,?\s+(?!{clause}\b)[\w'’-]+){0,5}?"
     wishes = (

@@ -22,7 +22,7 @@ PatternT = TypeVar("PatternT")
 
 
 class Phrases:
-    """The lists in one file. Raises InputError that names the file, section and entry that cannot be used."""
+    """The lists of phrases in one file. Raises InputError that names the file, section and entry it cannot use."""
 
     def __init__(self, file: Traversable) -> None:
         self._file = file
@@ -62,7 +62,7 @@ class Phrases:
         return self.compile_with(re.compile, pattern, flags)
 
     def compile_with(self, compiler: Callable[[str, int], PatternT], pattern: str, flags: int) -> PatternT:
-        """Compile such a pattern with another library's ``compiler``."""
+        """Compile a pattern as :meth:`compile` does, with another library's ``compiler``."""
         try:
             return compiler(_filled(pattern, self._lists), flags)
         except (re.error, regex.error):

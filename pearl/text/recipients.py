@@ -17,10 +17,10 @@ ADDRESSED_LINE = re.compile(r"^[ \t]*(recipient|thread):[ \t]*(\S[^\n]*?)[ \t]*(
 
 
 def check_recipient(value: Any, *, param: str = "recipient") -> str:
-    """Return a recipient in the form that is kept: an address in small letters, or a handle, name or channel as given.
+    """Return a recipient in its stored form: an address in lower case, or a handle, name or channel as given.
 
-    Of "Nan Lee <nan@example.org>" the address counts, even if the name is another address: mail goes to the address.
-    Raises InputError for more than one recipient, control characters or more than 200 characters.
+    In "Nan Lee <nan@example.org>" only the address counts. Raises InputError for more than one recipient, control
+    characters or more than 200 characters.
     """
     given = check_id(value.strip() if isinstance(value, str) else value, param=param)
     address = given
@@ -43,7 +43,7 @@ def check_recipient(value: Any, *, param: str = "recipient") -> str:
 
 
 def recipient_of(value: str) -> str | None:
-    """Return a recipient in the form that is kept; None for an invalid one, which must not cost the document."""
+    """Return a recipient in its stored form (:func:`check_recipient`); None if it is invalid."""
     try:
         return check_recipient(" ".join(value.split()))
     except InputError:
@@ -59,8 +59,8 @@ def check_document(document: Document) -> None:
 
 
 def addressed_by_lines(instructions: str) -> tuple[str, str | None, str | None]:
-    """Read lines such as "recipient: nan@example.org" and "thread: rails" of a system message, for clients without such
-    fields; return the other lines, the recipient and the thread. Lines with invalid values stay."""
+    """Read lines such as "recipient: nan@example.org" and "thread: rails" from a system message, for clients without
+    such fields. Return the other lines, the recipient and the thread. Lines with invalid values stay."""
     found: dict[str, str] = {}
 
     def take(line: re.Match[str]) -> str:

@@ -35,7 +35,7 @@ def why(error: Exception, url: str) -> str:
 
 
 def distrusted(error: BaseException | None) -> str | None:
-    """Return why a server's certificate is not trusted, such as that it has expired, if that caused the error."""
+    """Return why a server's certificate is not trusted, such as "expired"; None if that is not the error's cause."""
     while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
         error = error.__cause__ or error.__context__
     return None if error is None else error.verify_message.rstrip(".")

@@ -74,7 +74,7 @@ def storable(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text with line breaks and escape sequences replaced, lest a source's name controls the terminal.
+    """Return the text with line breaks and escape sequences replaced, so that a name cannot control the terminal.
 
     Joiners within emojis, hard spaces and characters younger than Python's tables, which it calls not printable, stay.
     """
@@ -105,7 +105,7 @@ def check_id(value: Any, *, param: str = "id") -> str:
 
 
 def parse_timestamp(value: Any, *, param: str = "timestamp", now: float | None = None) -> float:
-    """Return Unix seconds for Unix seconds or an RFC 3339 time, in UTC without an offset. Raises InputError."""
+    """Convert Unix seconds or an RFC 3339 time (UTC if it has no offset) to Unix seconds. Raises InputError."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise InputError(
             f"'{param}' must be Unix seconds or an RFC 3339 time, not {json_type(value)}.",
@@ -174,7 +174,7 @@ def json_type(value: Any) -> str:
 
 
 def meant(name: str, among: Iterable[str]) -> str:
-    """Return " Did you mean 'X'?" for the name that ``name`` may be a misspelling of; empty if none is near."""
+    """Return " Did you mean 'X'?" for the most similar name ``among`` the allowed ones; empty if none is similar."""
     names = {each.casefold(): each for each in among}
     near = get_close_matches(name.casefold(), names, n=1)
     return f" Did you mean '{names[near[0]]}'?" if near else ""

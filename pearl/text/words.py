@@ -1,5 +1,5 @@
 """Words and characters as readers of any script see them: a letter with its combining marks is one character, and in a
-script without spaces each sign is a word (as in Unicode Standard Annex 29, but without dictionaries)."""
+script without spaces each character is a word (as in Unicode Standard Annex 29, but without dictionaries)."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ _RESPELT = regex.compile(r"[ßı\u0307\u0301\p{Greek}\p{Cyrillic}\p{Arabic}\p{He
 
 
 def words_of(pattern: re.Pattern[str], text: str) -> list[str]:
-    """Return the words whose places :func:`word_spots` yields."""
+    """Return the words at the spans that :func:`word_spots` yields."""
     if text.isascii() or not _UNUSUAL.search(text):
         return pattern.findall(text)
     return [text[start:end] for start, end in word_spots(pattern, text)]
 
 
 def word_spots(pattern: re.Pattern[str], text: str) -> Iterator[Spot]:
-    """Yield the places of a word pattern's matches, in which combining marks count as letters. A match with signs of a
-    script without spaces is split into single signs."""
+    """Yield the spans of a word pattern's matches, in which combining marks count as letters. A match in a script
+    without spaces is split into single characters."""
     if text.isascii() or not _UNUSUAL.search(text):
         yield from (match.span() for match in pattern.finditer(text))
         return
@@ -81,7 +81,8 @@ def folded(text: str) -> str:
 
 
 def count_words(text: str) -> int:
-    """Count words between spaces; in scripts without spaces, two signs of Han or kana, or four of Thai, are one."""
+    """Count words between spaces; in scripts without spaces, two characters of Han or kana, or four of Thai, are
+    one."""
     pieces = len(text.split())
     if text.isascii():
         return pieces
@@ -107,8 +108,8 @@ def is_question(sentence: str) -> bool:
 
 
 def rouge_words(text: str) -> list[str]:
-    """Return the words that ROUGE counts, lower-cased runs of a-z and 0-9, as the library ``rouge-score`` does without
-    stemming. In a text of mostly other letters, which that would leave empty, they are the words of its script."""
+    """Return the words that ROUGE counts: lower-cased runs of a-z and 0-9, as in the library ``rouge-score`` without
+    stemming. In a text of mostly other letters they are the words of its own script."""
     lower = text.lower()
     latin = LATIN.findall(lower)
     letters = sum(map(len, latin))

@@ -1,1 +1,1 @@
-"""Asking a model many questions: kept replies, retries at an endpoint, cost and progress."""
+"""Asking a model many questions: stored replies, retries at an endpoint, cost and progress."""

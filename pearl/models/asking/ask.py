@@ -1,4 +1,4 @@
-"""Asking a model many questions, several at once: only those without a kept reply, each reply kept as it comes."""
+"""Asking a model many questions, several at once. Each reply is stored as it comes, and is not asked for again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMMIT_S = 0.002  # a reply waits at most this long for its commit; a kill can l
 
 @dataclass(frozen=True, slots=True)
 class AskedModel:
-    """A model that judges or writes, with what its calls need."""
+    """A model that judges or writes: the function that calls it, its identity, decoding and token counter."""
 
     ask: Ask
     identity: str  # in the keys of its replies: the model, and its rules where they are ours
@@ -35,7 +35,7 @@ class AskedModel:
         return key_of(self.identity, self.decoding, question)
 
     def most(self, question: Question) -> Usage:
-        """Return the most tokens that a call may use, of the prompt and of the answer."""
+        """Return the most tokens that the prompt and the answer of a call may use."""
         prompt = sum(self.count_tokens(message.content) + MESSAGE_OVERHEAD for message in question.messages)
         return Usage(prompt, self.decoding.max_tokens)
 
@@ -54,7 +54,7 @@ class Terms:
 
 @dataclass(slots=True)
 class AskingOutcome:
-    """The result of a run of questions: what it used, and which of them failed; replies are in the store."""
+    """The result of a run of questions: calls, tokens, cost, and the failed questions. The replies are in the store."""
 
     calls: int = 0
     repeated: int = 0
@@ -76,7 +76,7 @@ class AskingOutcome:
 
 
 def survey(judge: AskedModel, questions: Iterable[Question], store: ReplyStore) -> CallEstimate:
-    """Count the questions and those without a kept reply, one in memory at a time; a repeated question counts once."""
+    """Count the questions, without duplicates, and those with a stored reply; estimate the tokens of the others."""
     seen: set[bytes] = set()
     missing, most = 0, Usage()
     for question in questions:
@@ -97,8 +97,8 @@ async def ask_all(
     terms: Terms,
     watch: Watch,
 ) -> AskingOutcome:
-    """Ask the questions without a kept reply. Raises ChatError when the endpoint is down, PearlError at the cap on
-    cost; all replies that came are kept even then."""
+    """Ask the questions that have no stored reply, and store the replies, even if the run breaks off. Raises ChatError
+    when the endpoint is down, and PearlError when the cap on the cost is reached."""
     run = _Run(judge, _missing(judge, questions, store), store, terms, watch)
     try:
         return await run.run()
@@ -112,7 +112,7 @@ async def ask_all(
 def replies(
     judge: AskedModel, questions: Iterable[Question], store: ReplyStore, outcome: AskingOutcome
 ) -> Iterator[Reply | Failed]:
-    """Yield the kept reply of each question, or why it failed, in the order of the questions."""
+    """Yield for each question, in order, its stored reply or the reason why it failed."""
     for question in questions:
         key = judge.key(question)
         reply = store.get(key)
@@ -130,10 +130,10 @@ async def generate(
     in_flight: int = 1,
     spending: SpendingCap | None = None,
 ) -> list[Reply | Failed]:
-    """Write a text for each prompt, in order; prompts with a kept reply are not asked, repeated ones are asked once.
+    """Have the model write a text for each prompt; return the texts in order. A prompt with a stored reply is not asked
+    again. Once ``go_on`` returns False, prompts fail as OUT_OF_TIME.
 
-    A prompt fails as OUT_OF_TIME once ``go_on`` returns False. Raises ChatError when the model is down, PearlError at
-    the cap on ``spending``.
+    Raises ChatError when the model is down, and PearlError when the cap of ``spending`` is reached.
     """
     writer, questions = _writer(model, identity, decoding), [Question(prompt) for prompt in prompts]
     if spending is not None:
@@ -145,7 +145,7 @@ async def generate(
 def missing(
     model: ChatModel, identity: str, prompts: Sequence[tuple[Message, ...]], decoding: Decoding, store: ReplyStore
 ) -> int:
-    """Count the different prompts without a kept text."""
+    """Count the prompts, without duplicates, that have no stored text."""
     return survey(_writer(model, identity, decoding), [Question(prompt) for prompt in prompts], store).missing
 
 
@@ -237,7 +237,7 @@ class _Run:
                 self._watch.advance(isinstance(reply, Failed))
 
     def _keep(self, key: bytes, reply: Reply) -> None:
-        """Keep a reply; commit it here if the last commit is old: with many calls a turn of the loop takes long."""
+        """Store a reply. Commit at once if the last commit is old: with many calls an event loop's turn takes long."""
         self._kept.add(key, reply)
         if time.monotonic() - self._committed > COMMIT_S:
             self._kept.commit()

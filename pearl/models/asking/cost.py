@@ -15,7 +15,7 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True)
 class CallEstimate:
-    """Counts of a run's questions before it, and the most tokens it may use."""
+    """An estimate before a run: the number of questions, and the most tokens that they may use."""
 
     questions: int  # different ones
     kept: int  # of these, with a kept reply
@@ -39,7 +39,7 @@ class CallEstimate:
 
 
 class SpendingCap:
-    """The cap on the cost of one run. The most that a call may cost is set aside until its real cost is known."""
+    """A cap on the cost of one run. The highest possible cost of a call is reserved until its real cost is known."""
 
     def __init__(self, prices: Prices = NO_PRICES, cap: float | None = None) -> None:
         if cap is not None and prices.of(Usage()) is None:
@@ -56,7 +56,8 @@ class SpendingCap:
         return self._prices.of(self.usage)
 
     async def set_aside(self, most: Usage) -> bool:
-        """Reserve the most a call may cost, if need be after calls under way; return False if the cap forbids it."""
+        """Reserve a call's highest possible cost, after waiting for running calls if necessary; False if over the
+        cap."""
         cost = self._prices.of(most) or 0.0
         while self.cap is not None and (self.spent or 0.0) + self._set_aside + cost > self.cap:
             if not self._under_way:
@@ -68,7 +69,7 @@ class SpendingCap:
         return True
 
     def settle(self, most: Usage, used: Usage) -> None:
-        """Replace what was reserved for a call by what it used: nothing if it failed."""
+        """Replace the cost reserved for a call by the tokens it really used, which are none if the call failed."""
         self.usage += used
         self._under_way -= 1
         # nothing is left of it by rounding when no call is under way

@@ -1,7 +1,7 @@
-"""Raw replies of models, kept in an SQLite file, so that an interrupted run goes on and later steps cost nothing again.
+"""Raw replies of models, stored in an SQLite file, so that an interrupted run can continue and no reply is paid twice.
 
-A reply's key is a SHA-256 of the schema's version, the model, the decoding, the sample's number and the messages. Only
-replies are kept: what failed is asked again.
+A reply's key is a SHA-256 of the schema's version, the model, the decoding, the sample's number and the messages.
+Failures are not stored: the question is asked again.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ ADD_SECONDS = "ALTER TABLE replies ADD COLUMN seconds REAL"  # to a file of befo
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A prompt, and the number of the sample wanted, since a model may be asked the same several times."""
+    """A prompt, and the number of the sample, since a model may be asked the same prompt several times."""
 
     messages: tuple[Message, ...]
     sample: int = 0  # number of the draw
 
 
 def key_of(model: str, decoding: Decoding, question: Question) -> bytes:
-    """Return a key that is unique to this question to this model; ``model`` names it and our rules for it."""
+    """Return the key under which the reply to a question is stored. ``model``: the identity of the model."""
     parts = [
         SCHEMA_VERSION,
         model,
@@ -74,7 +74,7 @@ class ReplyStore:
         return None if row is None else Reply(row[0], row[1], Usage(row[2], row[3]), row[4])
 
     def add(self, key: bytes, reply: Reply) -> None:
-        """Add a reply, which the next :meth:`commit` writes; that must follow within milliseconds."""
+        """Add a reply. The caller must call :meth:`commit` within milliseconds, which writes the reply to the file."""
         self._new[key] = replace(reply, text=storable(reply.text))
 
     def commit(self) -> None:
@@ -100,7 +100,7 @@ class ReplyStore:
 def open_replies(path: Path, option: str | None = None) -> Iterator[ReplyStore]:
     """Open a file of replies; create it if it is missing. Committed replies survive a kill of the process.
 
-    Raises InputError if it cannot be used, or holds something else; ``option`` is the option that named it, if any.
+    Raises InputError if the file cannot be used or holds something else. ``option``: the option that named it, if any.
     """
     advice = "delete it to ask for its replies again" if option is None else f"give another --{option}"
     try:

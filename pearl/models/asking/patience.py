@@ -39,7 +39,7 @@ class Watch(Protocol):
     def advance(self, failed: bool) -> None: ...
 
     def waits(self, seconds: float) -> None:
-        """Report a wait for the endpoint's rate limit."""
+        """Report that all calls wait for the endpoint's rate limit."""
         ...
 
 
@@ -55,14 +55,14 @@ UNWATCHED = Unwatched()
 
 
 def asking(model: ChatModel) -> Ask:
-    """Return a function that asks the model for whole answers, if it can give them: much cheaper than a stream."""
+    """Return a function that asks the model for a whole answer, without streaming if possible, which is cheaper."""
     whole: Ask | None = getattr(model, "answer", None)
     return whole or partial(complete, model)
 
 
 class Patience:
-    """Makes calls to an endpoint and repeats those that fail temporarily. ``tell`` is called once per pause with the
-    seconds that all calls wait. Once ``go_on`` returns False, nothing is asked, and calls fail as OUT_OF_TIME."""
+    """Calls an endpoint, and repeats calls that fail temporarily. At a rate limit all calls pause, and ``tell`` is
+    called with the seconds. Once ``go_on`` returns False, calls fail as OUT_OF_TIME, and the endpoint is not asked."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Patience:
         self.repeated = 0  # calls that were made again
 
     async def answer(self, messages: Sequence[Message], decoding: Decoding) -> Reply | Failed:
-        """Ask; return the reply, or why there is none. Raises ChatError if every other question would fail, too."""
+        """Ask the endpoint; return its reply or why it failed. Raises ChatError if later questions would fail, too."""
         tries = 0
         while True:
             await self._wait_for_limit()
@@ -118,7 +118,7 @@ class Patience:
         self._pause, self._limited_since, self._failed_in_a_row = FIRST_PAUSE_S, None, 0
 
     def _rejected(self, error: ChatRejected) -> Failed:
-        """Fail this question alone if another was answered before; else give up: all questions may share the fault."""
+        """Fail this question alone if another was answered before; otherwise every question may have the fault."""
         if not self._has_replied:
             return self._give_up(error)
         self._answered()

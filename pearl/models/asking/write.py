@@ -60,11 +60,11 @@ class WritingContext:
 async def write_drafts(
     context: WritingContext, systems: Sequence[Sequence[PromptInputs]], share: float = 1.0
 ) -> list[list[WrittenText]]:
-    """Write a draft for each prompt of each system; every system has the same number of prompts.
+    """Write a draft for each prompt of each system (one of the compared ways to draft); return the drafts by system.
+    All systems have the same number of prompts.
 
-    Drafts not written when ``share`` of the context's time has passed fail as OUT_OF_TIME. Raises ChatError when the
-    model is down. Works request by request, not system by system, so that those done so far tell how long the rest
-    takes, and a local model keeps what it read.
+    A draft that is not written before ``share`` of the context's time has passed fails as OUT_OF_TIME. Raises ChatError
+    when the model is down.
     """
     all_inputs = list(zip(*systems, strict=True))
     order = _order(len(all_inputs))
@@ -87,8 +87,8 @@ async def write_drafts(
 async def write_revised(
     context: WritingContext, systems: Sequence[Sequence[PromptInputs]]
 ) -> list[tuple[list[WrittenText], list[WrittenText]]]:
-    """Write the drafts, in half of the context's time, then revise them; return a pair of drafts and revisions for each
-    system. Raises ChatError when the model is down."""
+    """Write drafts in the first half of the context's time, and revise them in the second. Return the drafts and the
+    revisions of each system. Raises ChatError when the model is down."""
     drafts = await write_drafts(context, systems, 0.5)
     return [
         (of_system, await write_revisions(context, all_inputs, of_system, 0.5 + 0.5 * number / len(systems)))
@@ -101,8 +101,8 @@ async def write_revisions(
 ) -> list[WrittenText]:
     """Revise each draft; a draft that failed keeps its failure.
 
-    Revisions not written when ``share`` of the context's time has passed fail as OUT_OF_TIME, answers without a
-    readable edited draft as UNREADABLE; the service then keeps the draft. Raises ChatError when the model is down.
+    A revision that is not written before ``share`` of the context's time has passed fails as OUT_OF_TIME, an answer
+    without a readable edited draft fails as UNREADABLE. Raises ChatError when the model is down.
     """
     decoding = revision_decoding(context.decoding)
     revised = list(drafts)
@@ -142,7 +142,7 @@ async def _answers(
 
 
 def draft_of(answer: Reply | Failed) -> WrittenText:
-    """Read the draft in an answer as the service does; if there is none, say why."""
+    """Read the draft from an answer, as the service does. The result says why if there is no draft."""
     if isinstance(answer, Failed):
         return WrittenText(None, answer.reason)
     text = without_loops(unfenced(answer.text))
@@ -156,7 +156,7 @@ def is_no_draft(text: WrittenText) -> bool:
 
 
 def read_revision(answer: Reply | Failed, begun: str) -> WrittenText:
-    """Read the edited draft in an answer that began with ``begun``."""
+    """Read the edited draft from an answer. ``begun``: the beginning of the answer that the prompt already gave."""
     if isinstance(answer, Failed):
         return WrittenText(None, UNREADABLE if answer.reason == EMPTY_ANSWER else answer.reason)
     text = edited_draft(begun + answer.text)

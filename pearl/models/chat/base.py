@@ -19,7 +19,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """Options of choosing tokens. Temperature 0 always takes the likeliest token (papers/pearl.txt, appendix A)."""
+    """Options for choosing tokens. Temperature 0 always takes the likeliest token (papers/pearl.txt, appendix A)."""
 
     max_tokens: int = 512
     temperature: float = 0.0
@@ -71,7 +71,7 @@ class ChatModel(Protocol):
 
     @property
     def continues(self) -> bool:
-        """True if the model goes on with an answer whose beginning is given as a last message of the assistant."""
+        """True if the model continues an answer whose beginning is given as a last message of the assistant."""
         ...
 
     def count_tokens(self, text: str) -> int:

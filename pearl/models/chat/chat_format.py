@@ -1,4 +1,4 @@
-"""Turning messages into tokens by a model's chat format; no text of a message can become one of its control tokens."""
+"""Turning messages into tokens by a model's chat format. Text in a message never becomes a control token."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Apply = Callable[[Sequence[Message]], str]  # the template, up to where the answ
 
 @dataclass(frozen=True, slots=True)
 class ChatFormat:
-    """The chat format of a model: its template is applied to placeholders for the texts. Only what the template itself
-    writes becomes control tokens; everything between two of these is tokenized in one piece, as plain text."""
+    """The chat format of a model. The template is applied to placeholders for the messages' texts, so that only the
+    template's own marks become control tokens; texts between two of them are tokenized as plain text."""
 
     apply: Apply
     tokenize: Tokenize
@@ -30,7 +30,7 @@ class ChatFormat:
     begin: Sequence[int] = ()  # tokens at the beginning of every prompt
 
     def prompt(self, messages: Sequence[Message]) -> list[int]:
-        """Return a conversation's tokens. A last message of the assistant is the beginning of the answer to go on with.
+        """Return a conversation's tokens. If the last message is the assistant's, the model is to continue it.
 
         Raises ChatError if the template leaves a message out.
         """

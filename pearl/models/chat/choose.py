@@ -53,15 +53,15 @@ def embedded_file(settings: Settings) -> tuple[str, Path]:
 
 
 def _named(settings: Settings) -> str | None:
-    """The model of this machine that the settings name. Beside an address or a key the name is the endpoint's, which
-    --llm embedded passes over."""
+    """The local model that the settings name. If they also hold an address or a key, the name is the endpoint's model,
+    and --llm embedded ignores it."""
     return None if settings.llm_base_url or settings.llm_api_key else settings.llm_model
 
 
 def make_chat_model(settings: Settings, undisturbed: Undisturbed = nullcontext, in_flight: int = 1) -> ChatModel:
     """Make the chat model of the settings; weights load on first use. Raises InputError when a setting is missing.
 
-    ``undisturbed`` is entered while this machine generates; ``in_flight`` is the number of calls under way at once.
+    ``undisturbed``: context to enter while this machine generates; ``in_flight``: the number of concurrent calls.
     """
     if settings.cluster is None:
         return _made_here(settings, undisturbed, calls_at_once(settings, in_flight))
@@ -82,7 +82,7 @@ def _made_in_worker(settings: Settings, copies: int) -> ChatModel:
 
 
 def unnamed_weights(settings: Settings) -> Weights | None:
-    """Return the weights this machine writes with if no model is named; None if one is, or an endpoint writes."""
+    """Return the weights of the default local model; None if the settings name a model or an endpoint."""
     if settings.engine != EMBEDDED_ENGINE or _named(settings):
         return None
     from pearl.models.weights.shelf import ModelStore
@@ -91,7 +91,7 @@ def unnamed_weights(settings: Settings) -> Weights | None:
 
 
 def engine_and_model(name: str | None) -> tuple[str | None, str | None]:
-    """Split a name into engine and model; a name that is no engine is taken as a model of the endpoint."""
+    """Split the value of --llm into engine and model. A name that is no engine is taken as an endpoint's model."""
     if name == NO_ENGINE:
         raise InputError(f"--llm {name} {SERVED_INSTEAD}.", param="llm")
     if name is None or name in (AUTO, *ENGINES):
@@ -100,8 +100,8 @@ def engine_and_model(name: str | None) -> tuple[str | None, str | None]:
 
 
 def calls_at_once(settings: Settings, most: int) -> int:
-    """Return the number of calls worth making at once: ``most`` to an endpoint, at most one per processor to this
-    machine, and as many to each worker of a cluster."""
+    """Return the number of calls to make at once: ``most`` to an endpoint, at most one per processor to a local model.
+    For a cluster, that is summed over its workers."""
     if settings.cluster is not None:
         placement = settings.cluster.connect()
         return placement.count * _calls_of_worker(settings, placement, most)
@@ -109,8 +109,8 @@ def calls_at_once(settings: Settings, most: int) -> int:
 
 
 def writes_here(settings: Settings) -> bool:
-    """True if what the chat model reads stays on this machine: the model runs here, or is an endpoint at a loopback
-    address that no proxy is used for."""
+    """Return True if prompts stay on this machine: the chat model runs here, or its endpoint has a loopback address
+    that no proxy is used for."""
     if not settings.uses_endpoint:
         return True
     parts = urlsplit(settings.llm_base_url or "")
@@ -127,15 +127,15 @@ def _calls_of_worker(settings: Settings, placement: Placement, most: int) -> int
 
 
 def local_names(settings: Settings) -> tuple[str, str]:
-    """Return the name of the model that runs on this machine, and its identity, on which kept answers depend: the model
-    and, if it has an ``identity``, our rules for it."""
+    """Return the name and the identity of the local model. Stored answers are keyed by the identity: the model and, for
+    an engine with rules of our own, these rules."""
     model = _made_here(settings)
     return model.name, str(getattr(model, "identity", model.name))
 
 
 def writer_of(settings: Settings) -> str:
-    """Identify all that a writer's answers depend on: an endpoint's model and address, or a model on this machine and
-    our rules for it."""
+    """Return the identity of the chat model, by which its answers are stored: an endpoint's model and address, or a
+    local model's identity."""
     if not settings.uses_endpoint:
         return local_names(settings)[1]
     from pearl.models.chat.endpoint import address

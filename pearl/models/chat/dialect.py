@@ -34,20 +34,20 @@ GREEDY = "temperature=0"  # where only this value of it is refused
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The parameters that one model refuses, and so those that it takes."""
+    """The API parameters that a model refuses; all others are sent."""
 
     refused: frozenset[str] = frozenset()  # names of parameters
     reasons: bool = False  # its hidden reasoning counts among the tokens that it may write
 
     @property
     def limit(self) -> str | None:
-        """The name of the parameter that limits tokens; None if the model takes neither."""
+        """The name of the parameter that limits the answer's tokens; None if the model refuses both names."""
         return next((name for name in LIMITS if name not in self.refused), None)
 
     def body(
         self, model: str, messages: Sequence[Message], decoding: Decoding, room: int, *, stream: bool
     ) -> dict[str, Any]:
-        """Build the body of a call. ``room``: tokens allowed for reasoning, on top of those for the answer."""
+        """Build the body of a call. ``room``: tokens allowed for reasoning, in addition to the answer's."""
         greedy = decoding.temperature == 0 and GREEDY in self.refused
         wanted: dict[str, Any] = {
             **({self.limit: decoding.max_tokens + room} if self.limit else {}),
@@ -62,7 +62,7 @@ class Dialect:
         return {"model": model, "messages": turns, **taken}
 
     def after(self, complaint: Complaint, sent: Mapping[str, Any]) -> Dialect | None:
-        """Return the dialect without the parameters the complaint refuses; None if it refuses none that were sent."""
+        """Return the dialect that also refuses what the complaint names; None if it names nothing that was ``sent``."""
         if complaint.too_long:
             return None
         named = _named(complaint, sent)
@@ -83,7 +83,7 @@ def _is_refusal(complaint: Complaint) -> bool:
 
 
 def _named(complaint: Complaint, sent: Mapping[str, Any]) -> set[str]:
-    """The parameters that it is about: those that its fields name, else those in its sentence."""
+    """The parameters that a complaint names: in its fields or, if there are none, in its sentence."""
     ours = set(sent) - {"model", "messages"}
     fields = ours & complaint.fields
     if fields:

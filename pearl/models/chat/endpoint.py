@@ -55,7 +55,7 @@ class AnsweredCall:
 class EndpointChatModel:
     """A model behind ``POST {base_url}/chat/completions``. Its tokenizer is unknown, so counts are estimates.
 
-    Parameters that it does not take are learned from its first errors and left out from then on (`dialect`).
+    Parameters that the model refuses are learned from its errors and left out from then on (`dialect`).
     """
 
     continues = False  # the protocol does not say what a last message of the assistant means
@@ -108,7 +108,7 @@ class EndpointChatModel:
         return self._answering(messages, decoding, stream=True)
 
     async def answer(self, messages: Sequence[Message], decoding: Decoding) -> Reply:
-        """Ask for the whole answer in one piece: with many calls at once, that costs a fraction of a stream's work."""
+        """Return the whole answer, asked for without a stream: much cheaper when many calls run at once."""
         return await gathered(self._answering(messages, decoding, stream=False))
 
     async def _answering(
@@ -137,7 +137,7 @@ class EndpointChatModel:
     async def _call(
         self, messages: Sequence[Message], decoding: Decoding, deadline: float, *, stream: bool
     ) -> AnsweredCall:
-        """Ask until the endpoint accepts: without what it refuses, and again after what passes."""
+        """Call until the endpoint accepts: drop the parameters that it refuses, and repeat after temporary failures."""
         tries = 0
         while True:
             dialect, room = self.dialect, self._room(messages, decoding)
@@ -161,7 +161,7 @@ class EndpointChatModel:
                 await asyncio.sleep(pause)
 
     def _learn(self, learned: Dialect) -> None:
-        """Add to the dialect what was learned; other calls may have added to it meanwhile."""
+        """Add what was learned to the dialect, to which other calls may have added while this one ran."""
         known = self.dialect
         self.dialect = Dialect(known.refused | learned.refused, known.reasons or learned.reasons)
         if self.dialect != known:
@@ -173,7 +173,7 @@ class EndpointChatModel:
         return ChatRejected(f"{error.message} It was asked without {without} already.") if without else error
 
     def _room(self, messages: Sequence[Message], decoding: Decoding) -> int:
-        """Tokens for hidden reasoning. A model without ``max_tokens`` has a wide context; for others they must fit."""
+        """Tokens for hidden reasoning. They must fit the context, unless the model refuses ``max_tokens``."""
         most = self._limits.reasoning_tokens if self.dialect.reasons else 0
         if self.dialect.limit != "max_tokens":
             return most
@@ -185,7 +185,7 @@ class EndpointChatModel:
     async def _read(
         self, received: object, messages: Sequence[Message], deadline: float
     ) -> AsyncGenerator[Chunk, None]:
-        """Yield the texts of an answer, each with all that arrived with it, and a last chunk that says why it ended."""
+        """Yield an answer's texts, one chunk for all that arrived together, and a last chunk with the finish reason."""
         written, finish, usage, readable = 0, None, None, False
         async with aclosing(self._pieces(received, messages, deadline)) as batches:
             async for batch in batches:
@@ -216,8 +216,8 @@ class EndpointChatModel:
     async def _pieces(
         self, received: object, messages: Sequence[Message], deadline: float
     ) -> AsyncGenerator[list[Piece], None]:
-        """The events as they arrive, or the whole answer. Leaving it early closes the connection, which tells the
-        endpoint to stop."""
+        """Yield the events as they arrive, or the whole answer. Closing the iterator early closes the connection, which
+        tells the endpoint to stop."""
         if not isinstance(received, Events):
             piece = read_piece(received, "message")
             yield [piece if piece.finish_reason or not piece.choices else replace(piece, finish_reason="stop")]
@@ -246,9 +246,9 @@ class EndpointChatModel:
                     yield batch
 
     async def check(self) -> None:
-        """Ask for the list of models, which costs nothing; an endpoint without such a list passes, too.
+        """Ask for the list of models, which costs nothing; an endpoint that has no such list passes, too.
 
-        Raises ChatError where it cannot be reached, refuses our key, or fails.
+        Raises ChatError when the endpoint cannot be reached, refuses our key, or fails.
         """
         patience = min(self._limits.silence_s, CHECK_S)
         try:
@@ -264,8 +264,8 @@ class EndpointChatModel:
 
 
 def address(settings: Settings) -> str:
-    """Return the endpoint's address without secrets; without a setting that of OPENAI_BASE_URL, else the SDK's own
-    default."""
+    """Return the endpoint's address without secrets. If the settings name no address, it is OPENAI_BASE_URL, or the
+    SDK's default."""
     return without_secrets(settings.llm_base_url or str(openai.AsyncOpenAI(api_key="none").base_url).rstrip("/"))
 
 

@@ -70,7 +70,7 @@ class _Answer:
 
 
 class GgufChatModel:
-    """A chat model from a GGUF file, loaded on first use; generations beyond the number of ``copies`` wait their turn.
+    """A chat model from a GGUF file, loaded on first use. At most ``copies`` generations run at once; others wait.
 
     Copies share the weights in memory; each has its own context.
     """
@@ -86,8 +86,8 @@ class GgufChatModel:
         copies: int = 1,
         home: Path | None = None,
     ) -> None:
-        """``context_tokens`` is an upper limit, besides that of the model's training; ``undisturbed`` is entered while
-        the model generates, for others that use this machine's processors; ``home`` keeps its measured speed."""
+        """``context_tokens``: upper limit, if the model was trained for more; ``undisturbed``: a context entered while
+        the model generates, so that other work can yield; ``home``: the folder that keeps the measured speed."""
         self._path = path
         self._most_context = context_tokens
         self._undisturbed = undisturbed
@@ -112,7 +112,7 @@ class GgufChatModel:
 
     @property
     def identity(self) -> str:
-        """Identify the model and our rules, on which kept answers depend: a part of their keys."""
+        """The model file and our decoding rules, as a text that is part of the keys of stored answers."""
         penalty = f"repeat penalty {REPEAT_PENALTY} over {REPEAT_WINDOW} tokens"
         return f"{self.name} ({self._file.digest}), on llama.cpp, {penalty}"
 
@@ -162,8 +162,8 @@ class GgufChatModel:
         return self._speeds.of(self._file.digest)
 
     def read_ahead(self, begin: Sequence[Message], left: Left = lambda: False) -> Speed:
-        """Read the beginning of the next prompt before it is asked, in its turn, and return the speed; if that is not
-        known yet, write a few tokens to measure it. Raises ChatError."""
+        """Have the model read ``begin``, the beginning of the next prompt, ahead of time, and return the model's speed.
+        If the speed is not known yet, a few tokens are written to measure it. Raises ChatError."""
         decoding = Decoding(max_tokens=1 if self.speed.is_known else PROBED)
         try:
             self._turns.submit(self._generate, list(begin), decoding, lambda chunk: None, left).result()
@@ -172,8 +172,8 @@ class GgufChatModel:
         return self.speed
 
     def tokens_in_time(self, begin: Sequence[Message], seconds: float) -> int:
-        """Return how many tokens of a prompt with this beginning can be read in so many seconds; those that the engine
-        still has from the last prompt take no time."""
+        """Return how many tokens of a prompt that starts with ``begin`` can be read within ``seconds``. Tokens that the
+        engine still has from the last prompt take no time."""
         if not self.speed.is_known:
             self.read_ahead(begin)
         pairs = zip(self._loaded()[1].prompt(begin), self._kept, strict=False)
@@ -181,13 +181,12 @@ class GgufChatModel:
         return kept + int(seconds / self.speed.seconds(1))
 
     def _stopped(self, decoding: Decoding) -> Decoding:
-        """The decoding; without a chat template an answer ends as ChatML's do."""
+        """The decoding, which stops at the end mark of ChatML if the file has no chat template."""
         return decoding if self._file.chat_template else replace(decoding, stop=(*decoding.stop, CHATML_END))
 
     def _prompt(self, written: ChatFormat, messages: list[Message], max_tokens: int) -> list[int]:
-        """The model's chat format, in which no document can end its turn and speak as someone else.
-
-        Raises ContextExceeded where no room for the answer is left."""
+        """The prompt's tokens in the model's chat format, in which no document can end its turn and speak as someone
+        else. Raises ContextExceeded where no room for the answer is left."""
         prompt = written.prompt(messages)
         check_room(len(prompt), max_tokens, self.context_tokens)
         return prompt
@@ -203,7 +202,7 @@ class GgufChatModel:
 
 
 async def in_turn(turns: ThreadPoolExecutor, generate: Generate) -> AsyncGenerator[Chunk, None]:
-    """Run ``generate`` on one of the threads; yield the chunks it puts. Raises ChatError for whatever goes wrong."""
+    """Run ``generate`` in a thread of ``turns``; yield the chunks it puts. Raises ContextExceeded or ChatError."""
     loop = asyncio.get_running_loop()
     arrived: asyncio.Queue[Chunk | Exception | None] = asyncio.Queue()
     left = threading.Event()

@@ -78,8 +78,8 @@ class ModelFile:
         return int(2 * 2 * pairs * size)
 
     def marks(self) -> dict[str, int]:
-        """Return the control tokens by their text, with those texts that the template uses as control tokens though the
-        file calls them usual or user-defined."""
+        """Return the control tokens by their text. They include texts like <|end|> in the chat template, even if the
+        file does not declare them as control tokens."""
         texts = self.fields.get("tokenizer.ggml.tokens", [])
         kinds = self.fields.get("tokenizer.ggml.token_type", [USUAL] * len(texts))
         template = self.chat_template
@@ -166,8 +166,7 @@ class _Contents:
         return list(values)
 
     def _tensor_end(self) -> int:
-        """Read a tensor's description; return where it ends behind the first one's beginning, by what is known of its
-        packing."""
+        """Read a tensor's description; return the offset of the tensor's end from the beginning of the first tensor."""
         self._string()
         values = prod(self._number("Q") for _ in range(self._number("I")))
         size, block = PACKED.get(self._number("I"), (0, 1))

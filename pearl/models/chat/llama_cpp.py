@@ -63,7 +63,7 @@ class LlamaCpp:
         return str(self._call("/apply-template", messages=written)["prompt"])
 
     def complete(self, prompt: Sequence[int], decoding: Decoding, heard: Callable[[Event], bool]) -> None:
-        """Generate after the prompt; ``heard`` is called with each event and returns True to stop."""
+        """Generate an answer to the prompt; ``heard`` is called with each event and returns True to stop."""
         choices = " | ".join(json.dumps(choice, ensure_ascii=False) for choice in decoding.choices)
         wanted = {
             "prompt": list(prompt),
@@ -141,8 +141,8 @@ def load_llama_cpp(file: ModelFile, *, context_tokens: int, slots: int) -> Llama
 
 
 def load_library() -> Any:
-    """Import the library so that its threads sleep while they wait for each other. By OpenMP's default they spin, and
-    with another program on the same processors an answer took ten times as long. Raises ChatError."""
+    """Import and return the library, such that its threads sleep while they wait. By default OpenMP's threads spin, and
+    beside another busy program an answer took ten times as long. Raises ChatError."""
     with ExitStack() as stack:
         if WAITING not in os.environ:
             os.environ[WAITING] = "passive"  # read once, when OpenMP is loaded; not meant for the libraries after it

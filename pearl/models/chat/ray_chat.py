@@ -16,7 +16,7 @@ MakeModel: TypeAlias = Callable[[Settings, int], ChatModel]  # of the settings, 
 
 
 class RayChatModel:
-    """A chat model whose copies in workers answer; the model in this process only counts tokens."""
+    """A chat model that has copies of a model in Ray workers answer; the copy in this process only counts tokens."""
 
     def __init__(self, here: ChatModel, workers: Workers[Asked, Reply]) -> None:
         self._here = here
@@ -50,8 +50,8 @@ class RayChatModel:
 
 
 def of_workers(here: ChatModel, settings: Settings, calls: int, make: MakeModel) -> RayChatModel:
-    """Make the chat model that runs in the workers of the settings' cluster, each with ``calls`` calls at once;
-    ``make`` makes the model in a worker."""
+    """Make a chat model that answers in the workers of the settings' cluster. ``here``: the copy in this process;
+    ``calls``: calls at once per worker; ``make``: makes the model in a worker."""
     assert settings.cluster is not None
     identity = getattr(here, "identity", here.name)
     return RayChatModel(here, Workers(settings.cluster, partial(_made, make, settings, calls), calls, identity))

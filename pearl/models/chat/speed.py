@@ -24,7 +24,7 @@ PROMPT, ANSWER = 600, 100  # tokens of a usual draft
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Numbers of tokens read and written, and the seconds that each took."""
+    """A model's measured speed: the tokens it read and wrote, and the seconds that reading and writing took."""
 
     read: float = 0.0
     read_s: float = 0.0
@@ -33,8 +33,8 @@ class Speed:
 
     @classmethod
     def of_timings(cls, timings: Mapping[str, Any]) -> Speed:
-        """Read the speed from llama.cpp's timings of one answer; tokens kept from before do not count. The first token
-        written counts to the time of reading."""
+        """Read the speed from llama.cpp's timings of one answer. Tokens kept from an earlier prompt do not count as
+        read; the time to the first written token counts as reading."""
         read, written = timings.get("prompt_n", 0), max(0, timings.get("predicted_n", 0) - 1)
         return cls(read, timings.get("prompt_ms", 0) / 1000, written, timings.get("predicted_ms", 0) / 1000)
 
@@ -43,7 +43,7 @@ class Speed:
         return self.read >= KNOWN_FROM and self.read_s > 0 and self.written > 0 and self.written_s > 0
 
     def and_then(self, later: Speed) -> Speed:
-        """Add a later measurement; older ones weigh less once more than RECENT tokens were read."""
+        """Return this speed with a later measurement added; old measurements fade once RECENT tokens were read."""
         kept = min(1.0, RECENT / self.read) if self.read else 1.0
         return Speed(*(old * kept + new for old, new in zip(astuple(self), astuple(later), strict=True)))
 
@@ -59,13 +59,13 @@ class Speed:
         )
 
     def usual_draft_s(self, first_word_s: float, times: float = 1.0) -> float:
-        """Return the seconds of a usual draft, its first word after at most ``first_word_s`` (0: no limit), by a model
-        that takes ``times`` as long."""
+        """Return the seconds that a usual draft takes. ``first_word_s``: limit on the time to its first word (0: no
+        limit); ``times``: how many times as long a slower model takes."""
         return min(times * self.seconds(PROMPT), first_word_s or inf) + times * self.seconds(0, ANSWER)
 
 
 class Speeds:
-    """The speeds of models on this processor, kept in a file of the folder ``home``, or without one in memory only."""
+    """The speeds of models on this processor, kept in a file in the folder ``home``; in memory only if that is None."""
 
     def __init__(self, home: Path | None) -> None:
         self._file = None if home is None else home / FILE

@@ -43,7 +43,7 @@ def certificates() -> ssl.SSLContext:
 
 
 async def _bound(response: Any) -> None:
-    """Limit the length of an answer: reading one that never ends raises ChatError, as an encoded one does at once."""
+    """Limit the length of an answer: reading a longer one raises ChatError. A compressed answer raises it at once."""
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise ChatError(
             "The model's endpoint compresses its answers although it is asked not to; turn that off.",
@@ -53,8 +53,8 @@ async def _bound(response: Any) -> None:
 
 
 class BoundedStream(httpx2.AsyncByteStream):
-    """Passes on the bytes of a stream, at most MOST_BYTES in all and MOST_EVENT_BYTES per event. Other tasks run
-    between two pieces, even if all pieces are there at once."""
+    """Passes on the bytes of a stream, and lets other tasks run after each piece. Raises ChatError for more than
+    MOST_BYTES in all, or more than MOST_EVENT_BYTES in one event."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -78,8 +78,8 @@ class BoundedStream(httpx2.AsyncByteStream):
 
 
 class Calls:
-    """Makes calls of ``POST /chat/completions`` directly on the SDK's HTTP client, with its address and headers: the
-    SDK's own work for each call took twice as long as the call."""
+    """Calls ``POST /chat/completions`` directly through the SDK's HTTP client, with its address and headers: the SDK's
+    own work for a call took twice as long as the call."""
 
     def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient) -> None:
         self._http = http
@@ -89,8 +89,8 @@ class Calls:
         } | client.auth_headers
 
     async def post(self, body: dict[str, Any]) -> object:
-        """Post ``body``; return the events if it asks for a stream, else the answer's JSON value, or its text if it is
-        no JSON. Raises openai.APIStatusError, httpx2.HTTPError, ValueError."""
+        """Post ``body``. Return Events if the body asks for a stream; otherwise the answer's JSON value, or its text if
+        it is not JSON. Raises openai.APIStatusError, httpx2.HTTPError, ValueError."""
         request = self._http.build_request("POST", self._url, headers=self._headers, json=body)
         response = await self._http.send(request, stream=True)
         try:
@@ -112,9 +112,8 @@ class Calls:
 
 
 class Events:
-    """The events of a streamed answer as JSON values, in lists of those that arrived together: reading them one by one
-    takes several times as long. Raises APIError for an event that is an error, ValueError for one that is no JSON, and
-    httpx2.HTTPError."""
+    """Iterates over a streamed answer: each item is a list of the events, as JSON values, that arrived together. Raises
+    APIError for an event that reports an error, ValueError for an event that is not JSON, and httpx2.HTTPError."""
 
     def __init__(self, response: httpx2.Response) -> None:
         self._response = response
@@ -147,7 +146,7 @@ class Events:
 
 
 def _values(blocks: Iterable[bytes], request: httpx2.Request) -> tuple[list[object], Exception | bool]:
-    """The events up to the last; whether that was the end, or what is wrong with the one behind them."""
+    """Parse blocks to events, up to the end or a fault. Return the events, and True at the end, the fault, or False."""
     batch: list[object] = []
     for data in filter(None, map(_data, blocks)):
         if data.startswith(DONE):
@@ -164,7 +163,7 @@ def _values(blocks: Iterable[bytes], request: httpx2.Request) -> tuple[list[obje
 
 
 async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    """Read what stands behind the end, so that the connection can be used again, unless that takes long."""
+    """Read what follows the end, unless that takes long, so that the connection can be used again."""
     with suppress(TimeoutError, httpx2.RequestError):
         async with asyncio.timeout(DRAIN_S):
             async for _ in pieces:

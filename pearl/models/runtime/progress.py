@@ -26,9 +26,9 @@ def duration(seconds: float) -> str:
 
 
 class ProgressLine:
-    """Shows how much of ``total`` is done. The estimate is from this run's calls, the waiting for rate limits included.
+    """Shows how many of ``total`` calls are done, and the time left, estimated from the calls of this run.
 
-    ``closing``: without a terminal there is a last line, too.
+    ``closing``: also print a last line where there is no terminal.
     """
 
     def __init__(

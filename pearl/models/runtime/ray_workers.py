@@ -74,7 +74,7 @@ class Cluster:
         return cls(address, **values)
 
     def connect(self) -> Placement:
-        """Connect this process; return the workers that the cluster has room for. Raises InputError within seconds."""
+        """Connect this process to the cluster; return the workers that it has room for. Raises InputError."""
         return _connected(self)
 
 
@@ -172,7 +172,7 @@ class _Room:
         return int(cards / gpus) if gpus > 1 else int(cards) * int(1 / gpus + 1e-9)
 
     def share(self, gpus: float) -> int:
-        """Return the processors per worker if workers use all of the machine's GPUs, or without GPUs the machine."""
+        """Return the processors per worker if workers use all of the machine's GPUs; all processors without GPUs."""
         return max(1, self.cpus // self.by_cards(gpus)) if gpus else self.cpus
 
 
@@ -217,8 +217,8 @@ class _Worker:
 
 
 class Workers(Generic[Item, Result]):
-    """Workers that each have what ``make`` returns; the first call starts them. A process has one set of workers at a
-    time: the first call of another set ends these, else it would wait for their room."""
+    """A set of workers, each with the model that ``make`` returns; the first call starts them. A process has one set at
+    a time: the first call of another set ends this one."""
 
     running: ClassVar[Workers[Any, Any] | None] = None
 
@@ -246,7 +246,7 @@ class Workers(Generic[Item, Result]):
         return self._told[1][1]
 
     async def run(self, item: Item) -> Result:
-        """Have a worker do one piece of work. Raises PearlError as the work does, and if workers are lost."""
+        """Have a worker do one piece of work. Raises PearlError if the work raises it, or if workers are lost."""
         from ray.exceptions import RayError, RayTaskError
 
         why = ""

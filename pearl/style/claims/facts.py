@@ -1,6 +1,5 @@
-"""The facts of a text, each with keys by which it is the same fact in another form: "4 March" and "04.03.", "10 €" and
-"EUR 10", "15h" and "half past three".
-"""
+"""Finds the facts of a text, with keys that are the same for the same fact in another form: "4 March" and "04.03.", "10
+€" and "EUR 10", "15h" and "half past three"."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ class Fact:
 
 
 def facts(text: str, lexicon: Lexicon) -> Iterator[Fact]:
-    """Yield the facts in a text in order; words with a capital are names, even at a sentence's start."""
+    """Yield the facts in a text, in order. Words with a capital count as names, even at a sentence's start."""
     usual = in_usual_forms(text)
     tokens = tokens_of(usual, lexicon)
     letters = "".join(token.letter for token in tokens)
@@ -86,7 +85,7 @@ def _is_weak(run: Sequence[Token], before: str, behind: Token | None) -> bool:
 
 
 def _opaque(token: Token, text: str, lexicon: Lexicon) -> Iterator[Fact]:
-    """Yield a fact that is no value; of a quote without blanks what is in it."""
+    """Yield a fact that is no date, time or number; for a quote without blanks, the facts inside the quote."""
     written, at = text[token.start : token.end], token.start + 1
     if token.kind == "quote" and regex.search(r"\s", written) is None:  # a link, a path, a name, or set apart
         within = tuple(facts(written[1:-1], lexicon))
@@ -98,8 +97,8 @@ def _opaque(token: Token, text: str, lexicon: Lexicon) -> Iterator[Fact]:
 
 
 def _names(run: Sequence[Token], begins: bool, text: str, lexicon: Lexicon) -> Iterator[Fact]:
-    """Yield the names of a run of words with capitals: parted where more than a blank is between them, without titles,
-    and without the first word of a sentence unless it is a given name."""
+    """Yield the names in a run of words with capitals, which is split where more than a blank is between words. Titles
+    are left out, and a sentence's first word unless it is a given name."""
     parts: list[list[Token]] = [[run[0]]]
     for before, token in pairwise(run):
         if token.letter != "." and text[before.end : token.start] not in (" ", "", "-"):

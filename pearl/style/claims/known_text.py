@@ -103,7 +103,7 @@ class KnownText:
         return tuple(map(int, np.searchsorted(ends, [start for _, start, _ in self.words], side="right")))
 
     def windows(self, size: int) -> Keys:
-        """Return keys of each run of ``size`` words: whole, and without each of its inner words, (N, size - 1)."""
+        """Return hashes of each run of ``size`` words, (N, size - 1): of the whole, and without one inner word each."""
         if size not in self._windows:
             known = np.array([hash(word) for word, _, _ in self.words], np.int64).view(np.uint64)
             weighed = sliding_window_view(np.pad(known, (0, max(0, size - len(known)))), size) * _WEIGHTS[:size]
@@ -112,14 +112,14 @@ class KnownText:
         return self._windows[size]
 
     def shares(self, other: KnownText, size: int) -> Flags:
-        """True for each run of ``size`` words that the other text has, too, but for at most one inner word: (N,)."""
+        """Return True for each run of ``size`` words, (N,), that ``other`` has, with at most one inner word changed."""
         keys, known = self.windows(size), other._sorted_windows(size)
         behind = np.searchsorted(known, keys)
         behind[behind == len(known)] = 0
         return np.asarray((known[behind] == keys).any(axis=1))
 
     def _sorted_windows(self, size: int) -> Keys:
-        """All keys of its runs in order, (N * (size - 1),): what a sample's are looked up in, again and again."""
+        """All keys of ``windows``, sorted, (N * (size - 1),), and kept for repeated look-ups."""
         if size not in self._sorted:
             self._sorted[size] = np.sort(self.windows(size), axis=None)
         return self._sorted[size]
@@ -208,7 +208,7 @@ class KnownText:
 
 
 def sample_text(text: str, lexicon: Lexicon) -> KnownText:
-    """Return the text of a sample for look-ups; short ones are kept, since the next drafts often need them."""
+    """Return a sample's text for look-ups. Short texts are cached, since the next drafts often need them."""
     return _kept(text, lexicon) if len(text) <= SHORT else KnownText(text, lexicon)
 
 
@@ -218,5 +218,5 @@ def _kept(text: str, lexicon: Lexicon) -> KnownText:
 
 
 def forget_samples() -> None:
-    """Forget the samples kept in memory: one may have been deleted."""
+    """Empty the cache of samples: one of them may have been deleted."""
     _kept.cache_clear()

@@ -55,7 +55,7 @@ class Lexicon:
 
 
 def of_texts(*texts: str) -> Lexicon:
-    """Return the lexicon of the languages that the texts are in; short texts are detected taken together."""
+    """Return the lexicon of the texts' languages, which are detected in each text and in all texts together."""
     together = "\n".join(texts)
     found = {code for text in (*texts, together) if (code := language.detect(text))}
     if not found and CYRILLIC.search(together):
@@ -215,7 +215,7 @@ def commitments() -> tuple[regex.Pattern[str], regex.Pattern[str]]:
 
 @lru_cache(64)
 def strength_words(languages: frozenset[str]) -> Mapping[str, regex.Pattern[str]]:
-    """Return the patterns that ``strength`` uses for these languages, by the name of the list they are made from."""
+    """Return the patterns that the module ``strength`` uses for these languages, by the names of their word lists."""
 
     def pattern(entries: Sequence[str]) -> regex.Pattern[str]:
         words = "|".join(entries) or "(?!)"
@@ -265,7 +265,7 @@ def _longest_first(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def _unit(name: str) -> Unit:
-    """Return a unit of CLDR or a currency as a kind and what it is of that kind's base."""
+    """Convert a unit of CLDR to its kind and its factor to that kind's base unit; a currency to its code and 1."""
     factor = _factors().get(name, 0.0)
     return (name.partition("-")[0], factor) if factor else (name, 1.0)
 
@@ -297,7 +297,7 @@ def _measures(locale: Any) -> Iterator[tuple[str, Unit]]:
 
 
 def _currencies(locale: Any) -> Iterator[tuple[str, Unit]]:
-    """Yield the words and signs of currencies, of "US dollars" the last."""
+    """Yield the words and symbols of currencies; of a name in several words, such as "US dollars", the last word."""
     for code in _own().entries("currencies"):
         plurals = locale._data["currency_names_plural"].get(code, {}).values()
         for name in (code, locale.currencies.get(code), locale.currency_symbols.get(code), *plurals):

@@ -40,7 +40,7 @@ LINE = regex.compile(rf"^[ \t]*(?P<names>{NAME}(?:[ ]{NAME}){{0,2}})[,.!]?[ \t]*
 
 
 class Mask:
-    """The placeholders in some messages; equal texts have the same placeholder in all of them."""
+    """Replaces personal data in messages by placeholders, the same for equal texts. ``hidden``: the masked messages."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._lexicon = of_texts(*texts)
@@ -88,7 +88,7 @@ class Mask:
             yield from ((*name.span(), "NAME") for name in pattern.finditer(text))
 
     def _is_public(self, link: str) -> bool:
-        """True for the address of a host alone, without a name that is hidden."""
+        """True for a link to a host without a path, unless it contains a name that is hidden."""
         return HOST_ALONE.fullmatch(link) is not None and not any(
             name in self._found for name in regex.split(r"[\W_]+", link.casefold())
         )
@@ -116,7 +116,7 @@ class Restorer:
         self._held = ""
 
     def feed(self, piece: str, *, last: bool = False) -> str:
-        """Take a piece; return the text that is certain by now, all of it after the ``last`` piece."""
+        """Take a piece of the answer; return the text that is certain by now, or all of it after the ``last`` piece."""
         text = self._before + self._held + piece
         start = len(self._before)
         pieces, end = [], start
@@ -133,7 +133,7 @@ class Restorer:
 
 
 def _flat(text: str, lexicon: Lexicon) -> Iterator[Fact]:
-    """Yield the facts of a text, those inside quotes in place of the quotes."""
+    """Yield the facts of a text; the facts inside a quote take the place of the quote."""
     for fact in facts(text, lexicon):
         if fact.kind == "quote":
             at = fact.start + 1
@@ -167,5 +167,5 @@ def _may_be_name(word: str) -> bool:
 
 @cache
 def _kept() -> frozenset[str]:
-    """Words of prompts."""
+    """Words of our own prompts, which are never hidden as names."""
     return frozenset({*language.names().values(), "Markdown"})

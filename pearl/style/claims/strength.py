@@ -54,7 +54,7 @@ class Strength:
                 yield self._claim(STRONGER, firm.span())
 
     def _hedged(self) -> Claim | None:
-        """Return the sentence that states the request without its hedge, or with one that the request has not."""
+        """Return a claim for the sentence that drops the request's hedge, or adds a hedge; None if there is none."""
         is_order = "\n" not in self._request and len(WORD.findall(self._request)) <= LONGEST_ORDER
         if not is_order or self._words["asked"].search(self._request):  # a question is open anyway
             return None
@@ -85,7 +85,7 @@ class Strength:
         return None
 
     def _matter(self, hedge: regex.Match[str] | None) -> Mapping[str, float]:
-        """Return the words beside the hedge in its clause, or else those of the request, with their weights."""
+        """Return the stems, with weights, of the words in the hedge's clause; without them, of the whole request."""
         order, hedged = self._request, ""
         if hedge:
             before, behind = order[: hedge.start()], order[hedge.end() :]
@@ -97,7 +97,7 @@ class Strength:
         return {stem: weight for stem, weight in stems.items() if stem not in names}
 
     def _is_manner(self) -> bool:
-        """True where others' words account for firm ones: what was said, or the person's samples."""
+        """True if firm words are the person's manner in the samples, or occur in the texts relied on."""
         firm = self._words["firm"]
         firmly = sum(firm.search(sample.text) is not None for sample in self._samples)
         return firmly >= MANNER or firm.search(self._relied) is not None
@@ -112,7 +112,7 @@ class Strength:
 
 
 def _stems(text: str) -> dict[str, float]:
-    """Return the beginnings of the words that say something, with their weights."""
+    """Return the stems of the words that carry content, with their weights."""
     stems: dict[str, float] = {}
     for word in map(folded, WORD.findall(text)):
         if SPACELESS.match(word):

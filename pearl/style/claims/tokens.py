@@ -1,7 +1,7 @@
-"""A text as a row of tokens, each with a letter for what it is in the languages at hand: FACTS are patterns of letters.
+"""Splits a text into tokens, each with a letter for its kind in the given languages; facts are patterns of letters.
 
-D date in digits, I date of ISO, T clock, N number, O ordinal, M month, W weekday, R relative day, P half of the day,
-S scale, U unit, C currency before a number, H word of the clock, K word before it, y m d signs behind a year, month and
+D date in digits, I date of ISO, T clock, N number, O ordinal, M month, W weekday, R relative day, P half of the day, S
+scale, U unit, C currency before a number, H word of the clock, K word before it, y m d signs behind a year, month and
 day, Z a value in words, F what is no value, A capital, L title, G role, o "of", x another word.
 """
 
@@ -95,7 +95,7 @@ def in_usual_forms(text: str) -> str:
 
 
 def tokens_of(text: str, lexicon: Lexicon) -> list[Token]:
-    """Return the words and signs of a text (in usual forms) as tokens; a number or time in words is one token."""
+    """Return the tokens of a text (in usual forms): words and punctuation. A number or time in words is one token."""
     return _with_spelled(list(_tokens(text, lexicon)), lexicon)
 
 
@@ -152,7 +152,7 @@ def _token(kind: str, written: str, start: int, end: int, before: str, lexicon: 
 
 
 def _letter(small: str, written: str, counted: bool, lexicon: Lexicon) -> str:
-    """Return the letter of a word; what counts does so behind a number only."""
+    """Return the letter of a word; units, scales and the like are recognized only if ``counted``: after a number."""
     if counted and (letter := lexicon.counting.get(small)):
         return letter
     letter = "W" if lexicon.letters.get(small.removesuffix("s")) == "W" else lexicon.letters.get(small)
@@ -166,7 +166,7 @@ def _letter(small: str, written: str, counted: bool, lexicon: Lexicon) -> str:
 
 
 def _idiom(match: regex.Match[str], lexicon: Lexicon) -> Token | None:
-    """Return what a time or a share in words says; None where its number is none."""
+    """Return the token of a time or a share in words; None if its number cannot be read."""
     text = match[0].casefold()
     if match.lastgroup == "fixed":
         kind, value = lexicon.fixed[text]
@@ -182,7 +182,7 @@ def _idiom(match: regex.Match[str], lexicon: Lexicon) -> Token | None:
 
 
 def _with_spelled(tokens: list[Token], lexicon: Lexicon) -> list[Token]:
-    """Return the tokens with each number in words as one."""
+    """Return the tokens, with each number in words joined into one token."""
     codes = lexicon.languages & SPELLED
     known = {at for at, token in enumerate(tokens) if codes and token.letter in "xAoS" and is_number(token.text, codes)}
     if not known:
@@ -209,7 +209,7 @@ def _with_spelled(tokens: list[Token], lexicon: Lexicon) -> list[Token]:
 
 
 def _numbers(run: Sequence[Token], codes: frozenset[str]) -> Iterator[Token]:
-    """Yield the tokens of a run of words of numbers, read in the language that makes the most of it."""
+    """Yield the tokens of a run of number words, as read in the language that reads the most of them."""
     words = tuple(token.text for token in run)
     readings = [spelled_out(words, code) for code in sorted(codes)]
     at = 0

@@ -1,4 +1,4 @@
-"""Keys of dates, times and numbers, the same for a value however it is written, and which keys agree."""
+"""Keys of dates, times and numbers, which are equal for a value however it is written, and a test if two keys agree."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _iso(run: Sequence[Token], _: Lexicon) -> list[Key]:
 
 
 def _numeric(run: Sequence[Token], _: Lexicon) -> list[Key]:
-    """Day and month in both orders; 3.5 may be a number as well."""
+    """Keys of a date in digits, with day and month in both orders; 3.5 may be a number as well."""
     text = run[0].text
     mark = "/" if "/" in text else "."
     parts = [int(part) for part in text.split(mark) if part]
@@ -89,7 +89,7 @@ def _time(run: Sequence[Token], lexicon: Lexicon) -> list[Key]:
 
 
 def _number(run: Sequence[Token], lexicon: Lexicon) -> list[Key]:
-    """A number is in its unit's base, so that 14 days are two weeks."""
+    """Keys of a number, converted to its unit's base, so that 14 days equal two weeks."""
     first = next(token for token in run if token.letter in "NOD")
     scale = next((lexicon.scales[token.text] for token in run if token.letter == "S"), 1)
     units = {unit for token in run if token.letter in "UCd" for unit in _units(token.text, lexicon)}
@@ -136,7 +136,7 @@ READERS: dict[str, Callable[[Sequence[Token], Lexicon], list[Key]]] = {
 def agrees(stated: Key, given: Key) -> bool:
     """True if a text that says ``given`` also says at least what is ``stated``.
 
-    A date without a year agrees with one of any year, and "at nine" with 9:00 or with 9 March.
+    A date without a year agrees with that date in any year, and "at nine" with 9:00 or with 9 March.
     """
     match stated, given:
         case ("date", *one), ("date", *other):

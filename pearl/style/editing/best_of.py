@@ -1,4 +1,4 @@
-"""The best of several candidates by reward (papers/writing-quality-rewards.txt, sections 5.2 and 6).
+"""Chooses the best of several edited drafts by reward (papers/writing-quality-rewards.txt, sections 5.2 and 6).
 
 Candidates with a lower reward than the draft are dropped, the best of the rest is chosen, and a random one of them is
 the control. Where the draft's likeness to the writer is known, likeness counts with a weight, and a candidate whose
@@ -27,7 +27,7 @@ BELOW, LESS_LIKELY = "below_draft", "less_likely_theirs"
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The weight of likeness against quality, both on a scale from 0 to 1, and the likeness that may be lost."""
+    """The weight of likeness against quality, both on a scale from 0 to 1, and how much likeness may be lost."""
 
     weight: float = 0.3  # of likeness; quality has the rest
     margin: float = 0.1  # likeness that a candidate may lose
@@ -57,8 +57,8 @@ def select(
     balance: Balance = Balance(),
     seed: int = 0,
 ) -> EditSelection:
-    """Score the draft and all candidates, and choose. ``texts`` are None for candidates that failed. The random control
-    is drawn anew for each draft; one draw for all would often give the same index."""
+    """Score the draft and its candidates, and choose the best candidate. ``texts``: the candidates, None for one that
+    failed; ``seed``: of the random control, which also depends on the draft."""
     distinct = list(dict.fromkeys([draft, *(text for text in texts if text is not None)]))
     quality = np.asarray(rewards(distinct), np.float64)
     likeness = [None] * len(distinct) if likenesses is None else likenesses(distinct)
@@ -97,7 +97,7 @@ def _value(scores: TextScores, balance: Balance, compared: bool) -> float:
 
 
 def editing_of(draft: str, candidates: Sequence[Candidate], chosen: EditSelection) -> Editing:
-    """Make the record of the candidates asked for, dropped and chosen; its edits are those of the chosen one."""
+    """Make the record of an editing: the numbers of candidates and edits, the choice, and the chosen edits."""
     execution = None if chosen.best is None else candidates[chosen.best].execution
     return Editing(
         candidates=len(candidates),
@@ -113,7 +113,7 @@ def editing_of(draft: str, candidates: Sequence[Candidate], chosen: EditSelectio
 
 
 def only_edit(draft: str, candidate: Candidate) -> Editing:
-    """The record of a sole candidate, taken without a score: no reward model is given."""
+    """Make the record of an editing with one candidate, which is taken without a score."""
     placed = () if candidate.execution is None else candidate.execution.placed
     return Editing(1, failures([candidate]), {}, refused_edits([candidate]), bool(placed), None, None, draft, placed)
 

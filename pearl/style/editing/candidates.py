@@ -1,5 +1,5 @@
-"""Candidates for a draft: edited versions by an editor model, asked for with replies that are kept, or within a time
-limit, where somebody waits."""
+"""Candidates for a draft: edited versions that a model proposes, asked for in bulk, with stored replies, or within a
+time limit, while somebody waits."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def candidate_of(draft: str, reply: Reply | Failed) -> Candidate:
 
 
 def executed(draft: str, edits: Sequence[SpanEdit], unmatched: Sequence[RefusedEdit] = ()) -> Candidate:
-    """Execute edits on the draft; ``unmatched`` were refused before. The candidate is a failure if its text would be
-    empty or the draft itself."""
+    """Execute edits on the draft, and return the candidate: a failure if the text stays the same or becomes empty.
+    ``unmatched``: edits that were refused before."""
     execution = execute(draft, edits)
     refused = (*execution.refused, *unmatched)
     if not execution.placed or execution.text == draft:
@@ -63,7 +63,7 @@ def executed(draft: str, edits: Sequence[SpanEdit], unmatched: Sequence[RefusedE
 
 
 def failures(candidates: Iterable[Candidate]) -> dict[str, int]:
-    """Count the candidates without a text by the reason."""
+    """Count the candidates without a text, by reason."""
     return dict(Counter(candidate.failure for candidate in candidates if candidate.failure is not None))
 
 
@@ -84,7 +84,7 @@ class EditingContext:
     async def candidates(
         self, draft: str, count: int, watch: Watch, instructions: str = ""
     ) -> tuple[list[Candidate], AskingOutcome]:
-        """Ask for ``count`` candidates; return them, and what asking for those without a kept reply used. Raises
+        """Ask for ``count`` candidates, or read their stored replies; return them, and what the asking used. Raises
         ChatError when the model is down, PearlError at the cap on cost."""
         try:
             messages, decoding = prompt_for(self.model, draft, instructions)
@@ -103,11 +103,11 @@ LONG = 10_000  # characters of a reply that takes a while to read, in a thread t
 async def write_candidates(
     model: ChatModel, draft: str, instructions: str, count: int, seconds: float, began: float | None = None
 ) -> tuple[list[Candidate], Usage]:
-    """Ask for ``count`` candidates; return them and the tokens used. Calls still under way when the time is up are
+    """Ask for ``count`` candidates; return them and the tokens used. Calls that are not done after ``seconds`` are
     cancelled, and fail as OUT_OF_TIME.
 
-    An endpoint is asked for several at once, a model on this machine for one after the other, so that some candidates
-    are whole when the time runs out.
+    An endpoint is asked for several candidates at once, a local model for one after the other, so that some candidates
+    are complete when the time runs out.
     """
     try:
         messages, decoding = prompt_for(model, draft, instructions)

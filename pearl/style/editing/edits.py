@@ -58,8 +58,8 @@ class Execution:
 def execute(draft: str, edits: Sequence[SpanEdit], *, tidy: bool = True) -> Execution:
     """Replace every span that occurs exactly once in the draft.
 
-    Edits whose spans overlap are all refused, since nothing says which was meant. ``tidy`` fits a rewrite to the text
-    around it: no doubled spaces or stops, and a space stays where the span had one.
+    Edits whose spans overlap are all refused. With ``tidy`` a rewrite is fitted to the text around it: spaces and stops
+    are not doubled, and a space stays where the span had one.
     """
     refused: list[RefusedEdit] = []
     placeable: list[PlacedEdit] = []

@@ -59,7 +59,7 @@ Messages = tuple[Message, ...]
 
 
 def editor_prompt(draft: str, instructions: str = "", *, example: bool = False) -> Messages:
-    """Build messages that ask for edits of the draft; with ``example`` an answered question comes first."""
+    """Build messages that ask for edits of the draft; with ``example``, an example question and answer come first."""
     categories = "\n".join(f"- {name}: {about}" for name, about in CATEGORIES.items())
     standing = INSTRUCTIONS + instructions.strip() if instructions.strip() else ""
     task, question = TASK.format(categories=categories, standing=standing), DRAFT.format(draft=fenced(draft))
@@ -71,7 +71,7 @@ def editor_prompt(draft: str, instructions: str = "", *, example: bool = False) 
 
 
 def prompt_for(model: ChatModel, draft: str, instructions: str = "") -> tuple[Messages, Decoding]:
-    """Return the messages for this model, and a decoding that stops before Part 3, since PEARL executes the edits.
+    """Return the messages for this model, and a decoding that stops before the edited text: PEARL executes the edits.
 
     Raises ContextExceeded where the draft and its edits do not fit the model.
     """
@@ -88,7 +88,7 @@ def prompt_for(model: ChatModel, draft: str, instructions: str = "") -> tuple[Me
 
 
 def reply_of(edits: tuple[SpanEdit, ...], edited: str) -> str:
-    """Write the reply in which an editor proposes these edits, as a model is trained to answer."""
+    """Write an editor's reply that proposes these edits, in the form in which a model is trained to answer."""
     spans = "\n".join(
         f"Span {number}: `{edit.span}` (Category: `{edit.category}`)" for number, edit in enumerate(edits, start=1)
     )

@@ -43,7 +43,7 @@ class EditorReply:
     text: str | None  # Part 3; None if the reply ends before it
 
     def edits(self) -> tuple[tuple[SpanEdit, ...], tuple[RefusedEdit, ...]]:
-        """Return the edits whose span is in both parts, and as refused those in only one of them."""
+        """Return the edits whose span is in both parts and, as refused edits, the spans that only one part has."""
         categories = {(entry.number, entry.span): entry.said.strip() for entry in self.listed}
         named = Counter((entry.number, entry.span) for entry in self.rewritten)
         edits = tuple(

@@ -1,10 +1,9 @@
-"""From evidence to a probability: one logistic regression over people of four kinds of text.
+"""Turns evidence that a person wrote a text into a probability, by logistic regression.
 
-Most people have too few texts to calibrate on alone, so coefficients are pooled over people set aside for tuning, each
-measured on texts that came after the history; only the intercept is each register's own. The size of the history is a
-variable, since it shifts the ratios of all texts alike. Longer texts tell more: evidence is weighted by a power of the
-number of words. ``docs/experiments/likeness_registers.py`` of commit 847c86b2 writes the coefficients, and the
-registers.
+Most people have too few texts to calibrate on alone, so the coefficients are fitted to many held-out people; only the
+intercept differs between registers (kinds of text). The size of the history is a variable, since it shifts the ratios
+of all texts alike. Longer texts tell more: evidence is weighted by a power of the number of words.
+``docs/experiments/likeness_registers.py`` of commit 847c86b2 writes the coefficients, and the registers.
 """
 
 from __future__ import annotations
@@ -64,5 +63,5 @@ class LikenessCalibration:
 
 @cache
 def calibration_for(impostors: str) -> LikenessCalibration:
-    """Return the coefficients for a shipped register by its name, or for GIVEN impostors, where rare n-grams count."""
+    """Return the calibration of a shipped register, by its name, or of impostors GIVEN by the caller."""
     return LikenessCalibration.from_json(json.loads(FILE.read_text(encoding="utf-8"))[impostors])

@@ -1,4 +1,4 @@
-"""Impostors: statistics of how other people of a register write, from whom a person is told apart."""
+"""Impostors: statistics of how other people write in a register (kind of text), to tell a person apart from them."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ class ReadStream:
         return float(-np.log(self.impostors).mean())
 
     def ratio(self, person: NgramModel) -> float:
-        """Return the mean log ratio of a token's probability for the person to that for the impostors, in nats."""
+        """Return the mean log ratio, in nats, of a token's probability under the person's model and the impostors'."""
         return float(np.log(person.probabilities(self.grams, self.impostors) / self.impostors).mean())
 
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """A text tokenized with the impostors' probabilities, to be compared with any person's models."""
+    """A tokenized text with the impostors' probability of each token, to be compared with any person's models."""
 
     words: ReadStream
     characters: ReadStream
@@ -97,9 +97,9 @@ class Impostors:
         least_authors: int = 1,
         within: Impostors | None = None,
     ) -> Impostors:
-        """Fit the impostors to texts by author. Authors who share a fifth of their texts with the ``person`` are that
-        person, and are removed. Words and n-grams that fewer than ``least_authors`` use are left out. ``within`` limits
-        words and n-grams to its own, common to more people, while the counts are these authors'.
+        """Fit the impostors to texts by author. Authors who share a fifth of their texts with the ``person`` are taken
+        for that person, and removed. Words and n-grams that fewer than ``least_authors`` authors use are left out.
+        ``within``: impostors of more people; words and n-grams that they do not have are left out.
 
         Raises InputError where no impostor is left.
         """
@@ -179,7 +179,7 @@ class Impostors:
 
 
 def is_same_person(first: set[str], second: set[str]) -> bool:
-    """True if two authors' sets of texts have in common a fifth of the smaller set."""
+    """True if two authors' sets of texts share at least a fifth of the smaller set."""
     shared = len(first & second)
     return shared > 0 and shared >= SAME_PERSON * min(len(first), len(second))
 

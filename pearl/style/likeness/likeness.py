@@ -1,8 +1,8 @@
-"""The likelihood that a person wrote a text: fitted once from their texts, then asked any number of times.
+"""The likelihood that a person wrote a text, by models that are fitted once to the person's texts.
 
-The person's model of masked words, and of characters, begins as the impostors' and learns from the person's texts; the
-mean logarithm of the ratio of both is the evidence (after LambdaG, Nini et al. 2025, which draws samples of impostors
-and fits again for every text). ``pearl.style.likeness.calibration`` makes a probability of it.
+The person's models, of masked words and of characters, start from the impostors' models and learn from the person's
+texts. The evidence is the mean log ratio of both models' probabilities (after LambdaG, Nini et al. 2025, which draws
+samples of impostors and fits again for every text). ``pearl.style.likeness.calibration`` turns it into a probability.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Likeness:
 
     @classmethod
     def fit(cls, texts: Sequence[str], reference: Impostors | None = None) -> Likeness:
-        """Fit models to a person's texts, each text once; without ``reference`` the shipped register that predicts them
-        best is taken as impostors."""
+        """Fit models to a person's texts, without duplicates. ``reference``: the impostors; by default the shipped
+        register that predicts the texts best."""
         different = distinct(texts)
         if reference is None:
             reference = nearest_register(different)
@@ -82,7 +82,7 @@ class Likeness:
         return LikenessScore(probability, verdict, words, evidence.words_ratio)
 
     def evidence(self, text: str | ReadText) -> LikenessEvidence | None:
-        """Return the evidence for and against the person; None if their history is too small for a model."""
+        """Return the evidence that the person wrote the text; None if the person's history is too small for a model."""
         if self.words_model is None or self.characters_model is None:
             return None
         read = self.reference.read(text) if isinstance(text, str) else text

@@ -94,11 +94,11 @@ def _hashed(token: str) -> int:
 
 
 def characters(text: str) -> Tokens:
-    """Return the code points; a line break within a paragraph becomes a space, since line wrapping is no manner."""
+    """Return the text's code points. A line break within a paragraph becomes a space: wrapping is no habit of style."""
     joined = PARAGRAPH_BREAK.sub(PARAGRAPH, composed(text)).replace("\n", " ")
     return np.frombuffer(joined.encode("utf-32-le", "replace"), np.uint32).astype(np.uint64)
 
 
 def distinct(texts: Iterable[str]) -> list[str]:
-    """Return the texts without repetitions, which may differ in white space."""
+    """Return the texts without empty ones and duplicates; duplicates may differ in white space."""
     return list({" ".join(text.split()): text for text in texts if text.strip()}.values())

@@ -76,8 +76,8 @@ class NgramLevel:
 
 @dataclass(frozen=True, slots=True)
 class NgramModel:
-    """An n-gram model. The longest n-grams have plain counts, shorter ones the number of different tokens before them,
-    as in Kneser and Ney."""
+    """An n-gram model. The longest n-grams have plain counts; a shorter n-gram has the number of different tokens
+    before it, as in Kneser and Ney."""
 
     levels: tuple[NgramLevel, ...]  # n-grams of every length up to the order, the shortest first
     discount: float
@@ -91,8 +91,8 @@ class NgramModel:
         least: int = 1,
         within: NgramModel | None = None,
     ) -> NgramModel:
-        """Fit the model to texts. Given the author of each text, only n-grams of ``least`` or more authors are kept;
-        given ``within``, only those in that model."""
+        """Fit the model to texts. ``authors``: the author of each text, to keep only n-grams of at least ``least``
+        authors; ``within``: a model, to keep only n-grams that it has."""
         order = len(grams.hashes)
         distinct = [np.unique(grams.at(k), return_index=True, return_counts=True) for k in range(1, order + 1)]
         levels = []
@@ -114,8 +114,8 @@ class NgramModel:
         return cls(tuple(levels), discount)
 
     def probabilities(self, grams: Grams, base: Floats | float) -> Floats:
-        """Return the probability of the token at each place, (P,). ``base`` is the one to interpolate with: 1 over the
-        number of words, or another model's, from which this model then learns how the person differs."""
+        """Return the probability of the token at each place, (P,). ``base``: the probability to interpolate with,
+        either 1 over the number of words or, to learn how a person differs from other people, their model's, (P,)."""
         result = np.broadcast_to(np.asarray(base, np.float64), grams.places.shape)
         for k, level in enumerate(self.levels, start=1):
             count = _lookup(level.grams, level.counts, grams.at(k))

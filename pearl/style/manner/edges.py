@@ -1,6 +1,6 @@
 """The edges of a person's texts, found by rule: greeting, the opening that always follows, sign-off and name.
 
-What is known by rule is not left to a model: a draft begins and ends with these (``service/drafting/edged.py``).
+A draft begins and ends with these edges; they are not left to the model (``service/drafting/edged.py``).
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ NONE = Edges()
 
 @dataclass(frozen=True, slots=True)
 class UsualEdges:
-    """The edges that a draft is to have, and the white space between them and the text."""
+    """The edges (greeting, opening, sign-off, name) that a draft should have, and the white space between the parts."""
 
     edges: Edges = NONE
     joint: str = ""  # between the greeting and the opening
@@ -143,8 +143,8 @@ class Parts:
 
 
 def edges_of(documents: Sequence[Document], request: str, recipient: str | None = None) -> UsualEdges:
-    """Return the edges of a draft for a request: as in the latest texts to the recipient, if there are LEAST, else as
-    in the latest texts of all. ``documents`` are in order of time."""
+    """Return the edges of a draft for a request: the usual edges of the latest texts to its recipient or, if these are
+    fewer than LEAST, of the latest texts to anybody. ``documents``: the history, oldest first."""
     latest = [(document, taken_apart(document)) for document in documents[-LOOKED_AT:]]
     known = _with_recurring_tails([parts for _, parts in latest])
     own = _usual(parts.name for parts in known[-LATEST:] if parts.name) or ""
@@ -164,8 +164,8 @@ def edges_of(documents: Sequence[Document], request: str, recipient: str | None 
 
 
 def usual_ends(documents: Sequence[Document]) -> dict[str, dict[str, Any] | None]:
-    """Return how most of these texts, given oldest first, begin (``greeting``) and end (``sign_off``): the words, with
-    OPEN for a name that varies, the number of texts, share and examples. None where there is no habit."""
+    """Return the usual beginning (``greeting``) and end (``sign_off``) of texts, given oldest first: the words, with
+    OPEN for a name that varies, number and share of the texts, and examples. None where there is no habit."""
     parts = _with_recurring_tails([taken_apart(each) for each in documents])
     found = _edges(parts, None)
     found = found if found.addressee else _edges(parts, OPEN)
@@ -188,7 +188,7 @@ def usual_ends(documents: Sequence[Document]) -> dict[str, dict[str, Any] | None
 
 @lru_cache(KEPT)  # until `forget_parts`
 def taken_apart(document: Document) -> Parts:
-    """Split a document into edges and body. Two spaces count as a line break, for mails that lost theirs."""
+    """Split a document into edges and body. Two spaces count as a line break, since some mails have lost theirs."""
     text = BLANKS.sub("\n", document.text.replace("\r\n", "\n").strip())
     form, addressee, gap, start = _greeting(text)
     writing = Writing(text)
@@ -200,8 +200,8 @@ def taken_apart(document: Document) -> Parts:
 
 
 def request_role(request: str) -> str:
-    """Return what a request is: NOTED if it begins with an order, TOLD if with a person who said something, RECEIVED if
-    it is a message, by greeting, sign-off, subject, quotes or speaker; else ""."""
+    """Return the kind of a request: NOTED if it begins with an order, TOLD if it begins with a person who said
+    something, RECEIVED if it is itself a message, by greeting, sign-off, subject or quotes. Otherwise empty."""
     request = request.strip()
     if ORDERED.match(request):
         return NOTED
@@ -214,12 +214,12 @@ def request_role(request: str) -> str:
 
 
 def forget_parts() -> None:
-    """Forget the parts of texts kept in memory: a text may have been deleted."""
+    """Empty the cache of split texts: one of these texts may have been deleted."""
     taken_apart.cache_clear()
 
 
 def _tail(lines: list[str]) -> tuple[str, str]:
-    """Part a sign-off into its words and the name below them."""
+    """Split a sign-off into its words and the name below them."""
     if len(lines) == 1 and (signed := SIGNED_LINE.fullmatch(lines[0])):
         return signed["formula"], lines[0][signed.end("formula") :].strip()
     if lines and not FAREWELL.fullmatch(lines[-1]):
@@ -315,15 +315,15 @@ def _edges(texts: Sequence[Parts], addressee: str | None) -> UsualEdges:
 
 
 def _habit(texts: Sequence[Parts], part: Callable[[Parts], str]) -> str:
-    """Return the usual form of a part that at least HABIT of the texts have; "" where hardly two have the same."""
+    """Return the usual form of a part that at least HABIT of the texts have; empty if hardly two have the same form."""
     found = [part(parts) for parts in texts if part(parts)]
     usual = _usual(found)
     return usual if len(found) >= HABIT * len(texts) and found.count(usual) >= max(2, SAME * len(found)) else ""
 
 
 def _usual(found: Iterable[str]) -> str:
-    """Return the most frequent one, of equally frequent ones the latest, or the one on which the AGREED latest agree;
-    "" of none."""
+    """Return the value that the latest AGREED texts share, or the most frequent value, the latest in a tie; empty if
+    there are no values."""
     latest = list(found)[::-1]
     if len(latest) >= AGREED and len(set(latest[:AGREED])) == 1:
         return latest[0]
@@ -332,13 +332,13 @@ def _usual(found: Iterable[str]) -> str:
 
 
 def _usual_share(found: Iterable[str]) -> float:
-    """Return the share of the most frequent one."""
+    """Return the share of the most frequent value."""
     counted = Counter(found)
     return max(counted.values(), default=0) / max(1, counted.total())
 
 
 def _ungreeted(parts: Parts) -> Parts:
-    """Return the parts of a text that begins with a name and a mark as if that were its words."""
+    """Return the parts with the greeting moved back into the body, if the greeting begins with a name."""
     if not parts.form.startswith(SLOT):
         return parts
     return replace(parts, form="", addressee="", body=f"{_filled(parts.form, parts.addressee)}{parts.gap}{parts.body}")
@@ -356,14 +356,14 @@ def _edge(text: str, having: Sequence[Parts], texts: Sequence[Parts]) -> Edge | 
 
 
 def _filled(form: str, addressee: str | None) -> str:
-    """Put the name into a greeting; without one return the greeting without it, or "" if it is nothing else."""
+    """Put a name into a greeting, or take the name's slot out if there is none; empty if no word is left."""
     words = form.replace(SLOT, addressee) if addressee else regex.sub(rf"[ \t]*{regex.escape(SLOT)}", "", form)
     return words.strip() if regex.search(r"\w", words) else ""
 
 
 def _always_follows(bodies: Sequence[str]) -> str:
-    """Return what ALWAYS of the bodies, and LEAST, begin with, up to the last mark or line's end in it; "" if there is
-    no word in it."""
+    """Return the words with which a share of ALWAYS of the bodies begin, and at least LEAST, up to their last
+    punctuation mark or line end; empty if there are no such words."""
     tokens, common = [TOKENS.findall(body[:OPENING_CHARACTERS]) for body in bodies], ""
     for place in range(max(map(len, tokens), default=0)):
         begun = Counter(words[place] for words in tokens if len(words) > place)
@@ -395,8 +395,8 @@ class Addressing:
         self._people = list(dict.fromkeys(parts.addressee for _, parts in reversed(texts) if parts.addressee))
 
     def of(self, request: str, recipient: str | None) -> str | None:
-        """Return the name by which the person addresses the reader of a text: its recipient, else the sender of the
-        message to answer, else whom the request names first; None if nobody is known."""
+        """Return the name by which the person addresses the reader of a text: its recipient, or the sender of the
+        message to answer, or the first person that the request names. None if nobody is known."""
         if recipient:
             key = same_recipient_key(recipient)
             for document, parts in reversed(self._texts):
@@ -432,7 +432,7 @@ class Addressing:
         return met.start() if met else -1
 
     def _person(self, met: regex.Match[str]) -> str | None:
-        """Return the name in a match if it is a person's who may be addressed, without an order's verb before it."""
+        """Return the name in a match, without an order's verb before it; None if nobody to address is named."""
         before, after = met.string[: met.start()], met.string[met.end() :]
         words = met[0].split()
         titles = [place for place, word in enumerate(words[:-1]) if TITLE.fullmatch(word)]
@@ -448,7 +448,7 @@ class Addressing:
         return named if named and not self._is_own(named) and words[-1].casefold() not in common_words() else None
 
     def _as_usual(self, person: str) -> str:
-        """Return the form in which the person addresses someone: as before, else by first name if they mostly do."""
+        """Return the form in which the writer addresses a person: as before, or by first name if that is usual."""
         names = [word for word in person.split() if not TITLE.fullmatch(word)]
         for known in self._people:
             if known == person or (names and {names[0], names[-1]} & set(known.split())):

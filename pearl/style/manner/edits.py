@@ -13,7 +13,7 @@ MOSTLY = 0.5  # a text of which the machine wrote a greater share is mostly the 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """The numbers of a draft's words that the sent text kept, added and removed."""
+    """The numbers of words that the sent text kept from the draft, added, and removed."""
 
     words_kept: int  # in the longest common subsequence of words, without capitals and marks
     words_added: int

@@ -46,7 +46,7 @@ def sign_off(writing: Writing) -> Sequence[Spot]:
     """Find the closing words and the name under them: a known formula, a short line with a comma above a name, or a
     name as the last paragraph.
 
-    A line is part of it only below other text, so a text of one line has none.
+    The first line of a text is never part of the sign-off.
     """
     tail = writing.lines[1:][-TAIL_LINES:]
     for start, end in tail:
@@ -78,8 +78,8 @@ def no_closing_mark(writing: Writing) -> Sequence[Spot]:
 
 
 def body_end(text: str, others: Sequence[str] = ()) -> int:
-    """Return where the sign-off of a text begins, else the end of the text. A sign-off is known by its form, or as
-    words with which two or more of the ``others``, texts of the same person, end too."""
+    """Return the index at which the sign-off of a text begins; without one, the text's end. A sign-off has a known
+    form, or it consists of words that also end two or more of ``others``, texts of the same person."""
     writing = Writing(text.replace("\r\n", " \n"))  # places stay
     formal = sign_off(writing)
     end = formal[0][0] if formal else len(text)
@@ -144,7 +144,7 @@ def _habit(noun: str, share: Interval) -> str:
 
 
 def manners_by_recipient(documents: Sequence[Document]) -> tuple[RecipientManner, ...]:
-    """Measure the manner to recipients of at least LEAST_TO_ONE texts, most texts first."""
+    """Measure a person's manner to each recipient of LEAST_TO_ONE texts or more; most texts come first."""
     texts: dict[str, list[Document]] = {}
     for document in documents:
         if document.recipient is not None:

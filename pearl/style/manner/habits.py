@@ -51,7 +51,7 @@ class HabitExample:
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """A trait or word, with the person's rate of it and the rate usual among others."""
+    """A trait or word that a person uses more or less than others do, with both rates."""
 
     name: str
     label: str
@@ -90,7 +90,7 @@ def readable(documents: Sequence[Document], usual_rates: UsualRates) -> list[Doc
 
 
 def habits(documents: Sequence[Document], usual_rates: UsualRates) -> Habits:
-    """Find habits in texts, given oldest first: traits in their declared order, then words by z-score."""
+    """Find the habits in texts, given oldest first. Traits come in their declared order, then words by z-score."""
     kept = readable(documents, usual_rates)
     left_out = len(documents) - len(kept)
     if needs := _lacking(documents, kept, usual_rates):
@@ -167,7 +167,7 @@ def _habit_of(
 
 
 def _contradicts(recent: Interval, rate: Interval, bounds: Bounds, more: bool) -> bool:
-    """True when the newest texts' rate is not unusual any more, and surely not that of all texts."""
+    """True if the newest texts' rate is no longer unusual, and its interval excludes the rate of all texts."""
     if more:
         return recent.value <= bounds.high and recent.high < rate.value
     return recent.value >= bounds.low and recent.low > rate.value

@@ -1,6 +1,6 @@
-"""Rates of traits over texts, with intervals: Wilson's for a share of texts, else by bootstrap over texts. A trait
-found in no text has no spread over resamples, so its upper end is Wilson's. Also how edits change traits: how rates in
-sent texts differ from those in their drafts ("push")."""
+"""Rates of traits over texts, with intervals: Wilson's for a share of texts, otherwise by bootstrap over texts; a trait
+found in no text has Wilson's upper end. Also the change that edits make to traits ("push"): the rates in sent texts
+compared with the rates in their drafts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST_PAIRS = 5
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Numbers of times that each of some texts has each trait."""
+    """The count of each trait in each of some texts, with the bases of the traits' rates."""
 
     traits: tuple[Trait, ...]
     found: Floats  # how often each text has each trait, (N, F)
@@ -95,7 +95,7 @@ class Push:
 
 
 def edit_effects(pairs: Sequence[tuple[str, str]]) -> list[Push]:
-    """Return every trait that edits changed, the surest first; none from fewer than LEAST_PAIRS pairs (draft, sent)."""
+    """Return every trait that edits changed, by ascending p-value; none for fewer than LEAST_PAIRS (draft, sent)."""
     if len(pairs) < LEAST_PAIRS:
         return []
     drafts, sent = (Counts.of(texts) for texts in zip(*pairs, strict=True))

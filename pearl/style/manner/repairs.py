@@ -34,7 +34,8 @@ class Repair:
 
 
 def struck(text: str, start: int, end: int, body: int) -> Repair:
-    """Return the repair that deletes what text[start:end] states; in the sign-off, from ``body``, only these words."""
+    """Return the repair that deletes the statement text[start:end], with its clause or sentence. In the sign-off, which
+    begins at ``body``, it deletes only these words."""
     text = text.replace("\r\n", " \n")  # places stay
     if start >= body:
         return _cut(text, start, end + len(text[end:]) - len(text[end:].lstrip(",.!;")))
@@ -51,8 +52,8 @@ def struck(text: str, start: int, end: int, body: int) -> Repair:
 
 
 def put_in(text: str, words: str, request: str, body: int) -> Repair:
-    """Return the repair that inserts words of the request: at the end of the sentence that shares most rare words with
-    theirs in the request, else as a sentence of their own before the sign-off, which begins at ``body``."""
+    """Return the repair that inserts ``words`` of the request: at the end of the sentence that resembles their sentence
+    in the request most or, if none does, as a new sentence before the sign-off, which begins at ``body``."""
     text, asked, at = text.replace("\r\n", " \n"), Writing(request), request.find(words)
     before, behind = _around(request, at, words) if at >= 0 else ("", "")
     said = before + words + behind
@@ -108,7 +109,7 @@ def _sentences(writing: Writing, body: int) -> list[Spot]:
 
 
 def _line_ends(text: str, start: int, stop: int, goes_on: bool) -> Iterator[int]:
-    """Yield the ends of short lines, before which a wrapped line would have had room."""
+    """Yield the ends of short lines, which their writer ended: they had room for more."""
     begin = text.rfind("\n", 0, start) + 1
     while (end := text.find("\n", begin, stop)) >= 0:
         if end - begin < WRAPPED and not (goes_on and text[end + 1 :][:1].islower()):
@@ -117,8 +118,8 @@ def _line_ends(text: str, start: int, stop: int, goes_on: bool) -> Iterator[int]
 
 
 def _clause(text: str, sentence: Spot, start: int, end: int) -> Repair | None:
-    """Strike less than the sentence: brackets that hold all of it, the half before or behind a semicolon, or a short
-    aside that says nothing else."""
+    """Return a repair that deletes less than the sentence: brackets around the statement, one half beside a semicolon,
+    or a short aside. None if there is no such part."""
     for brackets in BRACKETS.finditer(text, *sentence):
         if brackets.start() <= start and end <= brackets.end():
             return Repair(*brackets.span(), "")
@@ -162,8 +163,8 @@ def _cut(text: str, start: int, end: int) -> Repair:
 
 
 def shared_spans(text: str, others: Sequence[str], but: str) -> list[tuple[int, int, int]]:
-    """Find spans of three or more words in a row that one of ``others`` has, too; return start, end and the index of
-    that text. Words that ``but`` has, too, do not count."""
+    """Return (start, end, index) of each span of three or more words that ``others[index]`` has, too. Spans that
+    ``but`` also has do not count."""
     asked, *held = ({run for run, _ in _runs(other)} for other in (but, *others))
     found: list[tuple[int, int, int]] = []
     for run, (start, end) in _runs(text):

@@ -35,7 +35,7 @@ class MessageForm:
 
     @classmethod
     def of(cls, messages: Sequence[str]) -> MessageForm:
-        """Learn the form from the latest messages; of fewer than LEAST no habits are learned."""
+        """Learn the form from the latest messages; fewer than LEAST messages show no habits."""
         latest = [message.strip() for message in messages[-LATEST:]]
         subjects = [message.partition("\n")[0].rstrip() for message in latest]
         prefixes = [PREFIX.match(subject) for subject in subjects]
@@ -51,8 +51,8 @@ class MessageForm:
         )
 
     def mended(self, message: str, request: str) -> str:
-        """Change a message to this form. The request's first line names the changed paths, which tell the area's
-        prefix."""
+        """Return the message in this form. The request's first line names the changed paths; the prefix is chosen by
+        them."""
         subject, _, body = message.strip().partition("\n")
         if not subject:
             return ""
@@ -73,7 +73,7 @@ class MessageForm:
         return f"{subject}\n{body}".rstrip()
 
     def _area(self, paths: str) -> str | None:
-        """Return the prefix that most messages have of those that name a part of the paths."""
+        """Return the most frequent prefix that is a part of the paths; None if there is none."""
         parts = {form for part in PART_OF_PATH.findall(paths) for form in (part, part.partition(".")[0])}
         known = {area: times for area, times in self.areas.items() if times >= KNOWN and area in parts}
         return max(known, key=known.__getitem__, default=None)

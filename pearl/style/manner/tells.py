@@ -48,7 +48,7 @@ class Tells:
         return Tells(self.words + other.words, self.count + other.count, of_conversation)
 
     def exceed(self, own: Tells) -> bool:
-        """True if a text has more tells than chance allows, for a person whose older texts have ``own``."""
+        """True if a text has more tells than chance explains. ``own``: the tells in the person's older texts."""
         if self.of_conversation and not own.of_conversation:
             return True
         rate = max(USUAL, 100 * (own.count + USUAL / 100 * OWN_WORDS) / (own.words + OWN_WORDS))

@@ -68,7 +68,7 @@ class Trait:
         return len(self.find(writing)), self.unit.base(writing)
 
     def excerpt(self, writing: Writing) -> str:
-        """Return the words around the first place where the trait is found, else the text's beginning."""
+        """Return the words around the first place where the trait is found; the text's beginning if there is none."""
         spots = self.find(writing)
         start, end = spots[0] if spots else (0, 0)
         return excerpt(writing.text, start, end)

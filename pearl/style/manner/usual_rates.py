@@ -1,4 +1,4 @@
-"""The usual rates that a person's are compared with: of many authors, or of a model's drafts for the same requests."""
+"""The usual rates to compare a person's rates with: of many authors, or of a model's drafts for the same requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class UsualRates:
-    """Usual rates of traits and words, to compare a person's with."""
+    """Usual rates of traits and words, to compare a person's rates with."""
 
     source: str  # whose rates they are, in words
     traits: Mapping[str, Bounds]
@@ -41,7 +41,7 @@ class UsualRates:
 
     @classmethod
     def of_authors(cls, reference: Reference) -> UsualRates:
-        """Take rates of many authors: a person's are unusual outside the middle half of authors."""
+        """Take the rates of many authors; a person's rate outside the middle half of the authors is unusual."""
         words = {word: spread.mean * reference.word_total / 100 for word, spread in reference.words.items()}
         return cls(
             f"{reference.authors:,} authors",
@@ -52,14 +52,14 @@ class UsualRates:
 
     @classmethod
     def of_drafts(cls, drafts: Sequence[str]) -> UsualRates:
-        """Take rates of a model's drafts: a person's are unusual outside the drafts' 95% interval."""
+        """Take the rates of a model's drafts; a person's rate outside their 95% interval is unusual."""
         intervals = zip(TRAITS, Counts.of(drafts).intervals(), strict=True)
         bounds = {trait.name: Bounds(rate.value, rate.low, rate.high) for trait, rate in intervals if rate is not None}
         return cls(f"{len(drafts):,} drafts of the model for the same requests", bounds, word_counts(drafts), None)
 
     def languages_apart(self, texts: Sequence[str]) -> Sequence[bool]:
-        """True for each text in the authors' language; for all texts if fewer than a quarter are in another, since
-        commands and lists have few common words in any language."""
+        """Return for each text if it is in the authors' language. That is True for all texts if fewer than a quarter
+        seem not to be, since commands and lists have few common words in any language."""
         counts = [word_counts([text]) for text in texts]
         long = [of_text for of_text in counts if of_text.total() >= LEAST_WORDS_OF_TEXT]
         if sum(not self._known(of_text) for of_text in long) < MIXED * len(long) or not long:
@@ -73,7 +73,7 @@ class UsualRates:
         return sum(times for word, times in counts.items() if word in known) >= LEAST_KNOWN * sum(counts.values())
 
     def reads(self, counts: Mapping[str, int]) -> bool:
-        """True if words with these counts may be in the authors' language; drafts are in the person's own."""
+        """True if words with these counts may be in the language of the usual rates; always True for drafts."""
         return sum(counts.values()) < LEAST_WORDS or self._known(counts)
 
     def comparable(self, counts: Mapping[str, int]) -> dict[str, float]:
@@ -107,8 +107,8 @@ def word_counts(texts: Iterable[str]) -> Counter[str]:
 
 
 def distinctive_words(person: Mapping[str, float], others: Mapping[str, float]) -> list[WordUse]:
-    """Return every word of either set by falling z-score of its log odds, the person's most typical words first. Both
-    sets together make the prior; a word that neither has counts as half an occurrence in it."""
+    """Return every word of either text collection by descending z-score of the log odds ratio: the person's most
+    typical words come first. The prior is made of both collections."""
     known = Counter(person) + Counter(others)
     vocabulary = sorted({*person, *others})
     if len(vocabulary) < 2:  # a word that is alone has no odds

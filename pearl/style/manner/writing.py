@@ -58,7 +58,7 @@ class Writing:
 
     @cached_property
     def sentences(self) -> Sequence[Spot]:
-        """Return spans up to a mark that ends a sentence, with at least one word each; a list item is a sentence."""
+        """Return the spans of sentences that have at least one word; a list item is a sentence."""
         spans, start = [], 0
         for end in END.finditer(self.prose):
             tail = max(start, end.end() - LONGEST_ABBREVIATION)

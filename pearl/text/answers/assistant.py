@@ -13,7 +13,7 @@ BEGINNING = r"\s{0,3}(?:{greetings}\b[^\n,!.]{0,40}[,!.]\s{1,3})?{phrases}"
 
 class AssistantFilter:
     """Passes on a draft that comes in pieces, unless it begins like an assistant's answer: then ``found`` is True and
-    nothing is passed on. Only a beginning that may still turn out to be one is held back."""
+    nothing is passed on. The beginning is held back only while that is undecided."""
 
     def __init__(self) -> None:
         self._held: str | None = ""

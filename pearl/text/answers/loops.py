@@ -28,11 +28,11 @@ Words = list[str]
 
 
 class LoopFilter:
-    """Passes on a draft that comes in pieces without the sentences that repeat the one before, but for a list's number;
-    ``cut`` counts these. It has ``ended`` before the last of CIRCLE similar sentences in a row, or at the last of
-    MOST_CUT left out.
+    """Passes on a draft that comes in pieces, without sentences that repeat the sentence before. ``cut`` counts the
+    repetitions; ``ended`` is True once CIRCLE similar sentences stand in a row or MOST_CUT were cut: nothing is passed
+    on then.
 
-    A sentence is held back only as long as it may be left out.
+    A sentence is held back only as long as it may be cut.
     """
 
     def __init__(self) -> None:
@@ -96,8 +96,8 @@ class LoopFilter:
 
 
 def _end(text: str, start: int, seen: int) -> int:
-    """Find the end of the sentence or long clause that starts there; 0 where it goes on, as it did up to ``seen``.
-    The blank behind a list's number is no end."""
+    """Return the end of the sentence or long clause that begins at ``start``; 0 if it has not ended, as is known up to
+    ``seen``. The blank behind a list's number is no end."""
     for end in END.finditer(text, seen, start + LONGEST):
         sentence = text[start : end.end()]
         clause = sentence.rstrip().endswith((",", ";"))
@@ -112,7 +112,7 @@ def _words(sentence: str) -> Words:
 
 
 def _begins(words: Words, other: Words) -> bool:
-    """True where other words may follow on these to make them the ``other``; the last may be half of one."""
+    """True if the ``other`` words begin with these, of which the last may be incomplete."""
     if not words:
         return bool(other)
     *whole, last = words

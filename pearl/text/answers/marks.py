@@ -1,4 +1,4 @@
-"""The draft in an answer: the text between the marks that the prompt asks for, or, without them, the answer less the
+"""The draft in an answer: the text between the marks that the prompt asks for or, without marks, the answer without the
 model's own words around the text. The result is the same whether the answer comes whole or in pieces."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAYBE_CHATTER = PHRASES.compile(r"[*_(> \t]*{chatter_begins}")
 
 
 class MarkFilter:
-    """Takes an answer in pieces and gives the draft in it, in all what :func:`unfenced` makes of the whole.
+    """Takes an answer in pieces and returns the draft in it; the results together are :func:`unfenced` of the answer.
 
     Text is held back only while it may still be a mark, a model's own words, or blanks at the end.
     """
@@ -133,8 +133,8 @@ class InnerMarks:
 
 
 class AnswerLines:
-    """Base of stages that read by lines. A line that may be a fence is held back until it is whole; of any other line
-    the beginning goes to ``_line`` and the rest to ``_text``, which return what becomes of them."""
+    """Base of stages that read by lines. A line that may be a fence is held back until it is complete; of any other
+    line the beginning goes to ``_line`` and the rest to ``_text``, which return the text to pass on."""
 
     def __init__(self) -> None:
         self._held = Held()
@@ -171,7 +171,7 @@ class AnswerLines:
 
 class Fenced(AnswerLines):
     """Ends the text at the line that closes the code fence around it. A fence with a language opens an inner block; in
-    Markdown one without a language may do so, too: then the next such line closes the inner block."""
+    Markdown a fence without a language may open one, too, if another such line follows to close it."""
 
     def __init__(self, fence: str, *, markdown: bool) -> None:
         super().__init__()
@@ -239,7 +239,7 @@ class LoneFence(AnswerLines):
 
 
 class PerhapsFenced:
-    """Keeps a text that begins with a fence to its end, which shows whether the fence is around the whole text."""
+    """Holds back a text that begins with a fence until its end, which shows if the fence is around the whole text."""
 
     def __init__(self) -> None:
         self._held: list[str] = []
@@ -307,7 +307,7 @@ class Stripped:
 
 
 def _addressed(paragraph: str) -> bool:
-    """True when it is addressed to the person who asked; one without words belongs to its neighbours."""
+    """True if a paragraph is addressed to the person who asked, or has no words."""
     words = paragraph.strip()
     return not words or RULE.fullmatch(words) is not None or CHATTER.match(paragraph[:PARAGRAPH]) is not None
 

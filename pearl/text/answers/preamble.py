@@ -47,8 +47,8 @@ BREAK = re.compile(r"\n[ \t]*\n\s*")
 class Beginning:
     """The place where the text starts, and the marks that may end it.
 
-    ``closing`` closes a mark that the prompt did not ask for. ``fence`` is a fence around the text; ``undecided``: only
-    its end shows whether the fence at the start is around the text. ``talked``: the model wrote about the text first.
+    ``closing``: the mark that ends the text after an opening mark of the model's own; ``fence``: a code fence around
+    it; ``undecided``: only the end shows if the fence is around it; ``talked``: the model wrote about it first.
     """
 
     start: int = 0
@@ -73,7 +73,7 @@ def beginning(text: str, *, final: bool) -> Beginning | None:
 
 
 def _step(text: str, at: Beginning, *, final: bool) -> Beginning | None:
-    """One thing further that is not the draft; the same where it begins."""
+    """Move past one thing that is not the draft; return ``at`` itself where the draft begins, None to read more."""
     rest = text[at.start :]
     if not rest or (not final and (could_be_mark(rest) or UNFINISHED_FENCE.match(rest))):
         return at if final else None
@@ -90,7 +90,7 @@ def _step(text: str, at: Beginning, *, final: bool) -> Beginning | None:
 
 
 def _past_echo(text: str, at: Beginning, *, final: bool) -> Beginning | None:
-    """Past the request where it is repeated; what stands between its marks is the draft where nothing else does."""
+    """Move past a repetition of the request; if nothing else follows, the text between its marks is the draft."""
     rest = text[at.start :]
     inside = ECHO.match(rest)
     assert inside is not None
@@ -103,7 +103,7 @@ def _past_echo(text: str, at: Beginning, *, final: bool) -> Beginning | None:
 
 
 def _past_end(text: str, at: Beginning, length: int, *, final: bool) -> Beginning | None:
-    """Past a closing mark before any text. Where one was opened, only another that opens begins a draft."""
+    """Move past a closing mark before any text. After an opening mark, the draft begins at the next opening mark."""
     if not at.marked:
         return replace(at, start=at.start + length)
     opened = OURS.search(text, at.start)
@@ -124,7 +124,7 @@ def _past_fence(text: str, at: Beginning, fence: re.Match[str], *, final: bool) 
 
 
 def _past_words(rest: str, at: Beginning, *, final: bool) -> Beginning | None:
-    """Past a model's words on the text: those that can be nothing else, and any before an opening mark."""
+    """Move past the model's words about the text: words that can be nothing else, and any before an opening mark."""
     words = LABEL.match(rest) or PREAMBLE.match(rest) or (RULE.match(rest) if at.talked else None)
     if words and words.end() <= LEAD:
         if words[0].endswith("\n") or final:

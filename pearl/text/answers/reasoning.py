@@ -38,12 +38,12 @@ LINE_OF_MARKS = re.compile(r"[ \t]*(?:</?\w+>[ \t]*)*\Z")
 
 
 class ReasoningFilter:
-    """Takes an answer in pieces and gives what is not reasoning.
+    """Takes an answer in pieces and returns the text that is not reasoning.
 
     Marks count at the beginning of a line and outside of code blocks: elsewhere a text only mentions them. An answer
-    that begins like reasoning is held back until a closing mark or the end. ``leaked``: a closing mark came although no
-    reasoning was seen to begin, so that the text given before it was reasoning; with ``hold`` nothing is given before
-    such a mark.
+    that begins like reasoning is held back until a closing mark or the end. ``leaked``: a closing mark without an
+    opening one showed that the text before it, already returned, was reasoning; with ``hold`` nothing is returned
+    before such a mark.
     """
 
     def __init__(self, *, hold: bool = False) -> None:
@@ -87,7 +87,7 @@ class ReasoningFilter:
         return certain
 
     def _begin(self, *, final: bool) -> bool:
-        """Past unmarked reasoning; False where more text must come to tell."""
+        """Skip reasoning without an opening mark; False if more text is needed to tell."""
         start = self._held.lstrip()
         if self._hold or UNMARKED.match(start):
             if closed := CLOSES.search(self._held):
@@ -123,7 +123,7 @@ class ReasoningFilter:
         self._aside.append(self._aside_lines.take(text))
 
     def _pass(self, *, final: bool) -> tuple[bool, str]:
-        """The text to the next mark of reasoning; False where there is none yet."""
+        """Return True and the text before the next mark of reasoning, or False and the text certain so far."""
         place, text = 0, ""
         while mark := MARKS.search(self._held, place):
             before = self._held[place : mark.start()]
@@ -184,8 +184,8 @@ PART = 16  # a longer text is looked at again when it has grown by one part in s
 
 
 class Held:
-    """Text collected from pieces. Examining all of it at each piece would take quadratic time; examined only when it
-    has grown by a certain part, it takes linear time, and nothing is held back for much longer."""
+    """Text collected from pieces, to be examined only when it has grown by a certain part: examining all of it at each
+    piece would take quadratic time."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -215,8 +215,8 @@ LONGEST = 1000  # characters of a line that are kept: it is looked at wherever a
 
 @dataclass(frozen=True, slots=True)
 class CodePosition:
-    """A position in a text. ``line``: the first LONGEST characters of its line, and one more where it is longer;
-    ``quoted``: a backtick is open in the line; ``in_block``: a code block is open."""
+    """A position in a text. ``line``: its line up to here, cut after about LONGEST characters; ``quoted``: a backtick
+    is open in the line; ``in_block``: a code block is open."""
 
     line: str = ""
     quoted: bool = False

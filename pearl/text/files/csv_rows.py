@@ -21,10 +21,10 @@ REASONS = {
 
 
 def csv_rows(path: Path, needed: Sequence[str], *, every: bool = False) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line on which each row begins, and its cells by column; blank rows are skipped.
+    """Yield the number of each row's first line, and the row's cells by column; blank rows are skipped.
 
-    The ``needed`` columns must be there, in any case of letters; cells missing in a row are empty. ``every``: no column
-    may be there twice, nor a row have more or fewer cells than the header. Raises InputError that names file, line and
+    ``needed``: columns that must be there, in any case of letters; cells missing in a row are empty. ``every``: refuse
+    repeated columns, and rows with more or fewer cells than the header. Raises InputError that names file, line and
     column.
     """
     with reading(path) as raw, decompressed(raw) as file:
@@ -60,8 +60,8 @@ def csv_rows(path: Path, needed: Sequence[str], *, every: bool = False) -> Itera
 
 
 def why_not_csv(error: csv.Error, begun: int, line: int) -> str:
-    """Explain why a CSV record cannot be read that begins on line ``begun`` and fails on ``line``; the caller names the
-    first line."""
+    """Explain why the CSV record that begins on line ``begun`` and fails on ``line`` cannot be read; the caller names
+    the first line."""
     reason = REASONS.get(str(error), str(error))
     where = f"on line {line}, " if line > begun else ""
     return f"is not CSV: {where}{reason}. Put a cell with quotes in quotes, and write each quote within it twice."

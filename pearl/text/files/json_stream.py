@@ -55,9 +55,9 @@ class JsonStream:
     def members(
         self, streamed: Collection[str] | None = None, within: frozenset[str] = frozenset()
     ) -> Iterator[tuple[str, Any]]:
-        """Yield name and value of each member of the file's object. Of a member in ``streamed`` (by default any) that
-        is an array, yield each element, with the member's name. Members in ``within`` are objects, or arrays of
-        objects, whose own members are yielded in the same way."""
+        """Yield name and value of each member of the file's object. A member in ``streamed`` (by default any) that is
+        an array is yielded element by element, each with the member's name. Members in ``within`` are objects, or
+        arrays of objects, whose own members are yielded in the same way."""
         for name in self._names():
             if name in within:
                 inner = within - {name}  # so that no file nests them deeper than there are names
@@ -89,7 +89,7 @@ class JsonStream:
             yield self._value()
 
     def _items(self, closing: str, whole: str) -> Iterator[None]:
-        """Yield where each item begins, behind the bracket that opens the whole."""
+        """Yield at the beginning of each item, after the bracket that opens the array or object."""
         if self._next_is(closing):
             return
         yield
@@ -139,7 +139,7 @@ class JsonStream:
                 return
 
     def _more(self, size: int) -> bool:
-        """Read on, unless the value at which the text stands is too long already; False at the end of the file."""
+        """Read more of the file; False at its end. Raises InputError if the current value is too long already."""
         if len(self._text) - self._at > MAX_ELEMENT_CHARACTERS:
             raise self._fault(f"an element has more than {MAX_ELEMENT_CHARACTERS:,} characters")
         if self._ended:

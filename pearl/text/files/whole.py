@@ -1,5 +1,5 @@
-"""Files that are written whole or not at all, and private files and folders, which only their owner may read:
-histories, keys, drafts."""
+"""Files that are written atomically, and private files and folders, which only their owner may read: histories, keys,
+drafts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # of an OSError: a disk, a 
 
 @contextmanager
 def replaced_file(path: Path, *, private: bool = False) -> Iterator[Path]:
-    """Yield a temporary path to write to; that file replaces ``path`` if all goes well, else ``path`` stays as it was.
+    """Yield a temporary path to write to; its file then replaces ``path``. After an error ``path`` is unchanged.
 
-    Only the owner may read a ``private`` file; else the permissions of the replaced one stay. A path that is not
+    Only the owner may read a ``private`` file; otherwise the permissions of a replaced file stay. A path that is not
     :func:`replaceable` is written to directly.
     """
     target = path.resolve()  # the file behind a link, which stays
@@ -50,7 +50,7 @@ def replaceable(path: Path) -> bool:
 
 @contextmanager
 def opened(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
-    """Like :func:`replaced_file`, opened for bytes; gzipped for a name that ends in ``.gz``.
+    """Open a file for bytes that are written atomically (:func:`replaced_file`), gzipped if its name ends in ``.gz``.
 
     Equal content gives an equal file whenever it is written, since later steps identify it by its digest.
     """
@@ -81,8 +81,8 @@ OWN = (
 
 
 def private_folder(folder: Path) -> None:
-    """Make the folder, readable by the owner only. One that exists is made private only if it is ours and holds nothing
-    but PEARL's files, which are private in any case."""
+    """Make the folder, readable by the owner only. An existing folder is made private only if it is ours and holds
+    nothing but PEARL's files, which are private in any case."""
     try:
         folder.mkdir(FOLDER_MODE, parents=True)
     except FileExistsError:

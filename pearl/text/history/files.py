@@ -48,8 +48,8 @@ class JsonLine:
 def read_json_lines(path: Path, advance: Callable[[int], None] = lambda read: None) -> Iterator[JsonLine]:
     """Yield the objects of a JSON Lines file; blank lines are skipped.
 
-    ``advance`` is called with the number of bytes of the file (compressed ones, if it is) read since the last call.
-    Raises InputError when the file cannot be read; what is wrong with one line is in its JsonLine.
+    ``advance`` is called with the number of bytes read since the last call, before decompression. Raises InputError
+    when the file cannot be read; an error in one line is in its JsonLine.
     """
     with reading(path) as raw, decompressed(raw) as stream:
         done, seekable = 0, raw.seekable()  # a pipe cannot tell its position
@@ -217,10 +217,10 @@ def parse_document(value: dict[str, Any], *, timestamp_required: bool = True, no
 def read_histories(
     path: Path, *, timestamp_required: bool = False, now: float | None = None
 ) -> dict[str, list[Document]]:
-    """Read documents by user, in the file's order. Times after ``now``, by default the present, are an error.
+    """Read documents by user, in the file's order, without duplicates. Times after ``now`` are an error.
 
-    Equal documents count once. Raises InputError that names file, line and field of the first bad line, also where a
-    user has two different documents with one id, since scores are kept by id.
+    Raises InputError that names file, line and field of the first bad line, also where a user has two different
+    documents with one id. ``now``: by default the present.
     """
     histories: dict[str, list[Document]] = {}
     known: dict[tuple[str, str], Document] = {}

@@ -1,5 +1,6 @@
-"""The partition of a user's texts into targets and candidates (papers/pearl.txt, sections 4.1 and 5.1), and the split
-of users: train to fit on, dev to choose by (early stopping, threshold, y0), test to measure on once."""
+"""Divides a user's texts into targets (texts to write again from their requests) and candidates (earlier texts that may
+help), as in papers/pearl.txt, sections 4.1 and 5.1; and users into splits: train to fit, dev to choose settings, test
+to measure once."""
 
 from __future__ import annotations
 
@@ -58,14 +59,14 @@ def partition(
     seed: int = 0,
     part: HistorySlice = WHOLE,
 ) -> Partition | None:
-    """Choose at most ``targets`` texts that answer a request and have ``least`` candidates.
+    """Choose at most ``targets`` texts that answer a request and have at least ``least`` candidates.
 
-    ``latest``: the most recent texts are targets and everything before the first of them is a candidate, as in training
-    in section 4.1. ``rolling``: targets are drawn from the later half, and a target's candidates are all texts before
-    it, as in evaluation in section 5.1 and as the service sees a history. The order is random if a text has no time. A
-    target's text is never a candidate, also under another id. None for a user without a target left.
+    ``way``: with LATEST the most recent texts are targets, and all texts before the first target are candidates, as in
+    training in section 4.1. With ROLLING targets are drawn from the later half, and a target's candidates are all texts
+    before it, as in evaluation in section 5.1 and in the service. The order is random if a text has no time. A target's
+    text is never a candidate, even under another id. None for a user without a target left.
 
-    ``rolling`` targets of a ``part`` are drawn from all of it, at most half of its texts; the others are candidates.
+    ``part``: ROLLING draws its targets from all of this slice, at most half of its texts.
     """
     ordered = in_order(user_id, documents, seed)
     first, end = part.places(len(ordered))

@@ -45,13 +45,14 @@ def load_template(name: str) -> Template:
 
 @cache
 def change_template() -> Template:
-    """Return the template of a whole commit message. No voice has it, as the documents shown must be whole messages."""
+    """Return the template for whole commit messages. No voice may use it: all documents shown must be whole
+    messages."""
     return Template(name="change", **_read("_change"))
 
 
 @cache
 def frame() -> dict[str, str]:
-    """Return the messages that frame a template's words, by name."""
+    """Return the parts of prompts that all templates share, by name."""
     return {name: text.strip("\n") for name, text in _read("_frame").items()}
 
 
