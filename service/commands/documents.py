@@ -98,7 +98,7 @@ def _row(document: Document, words: str | None) -> list[str]:
 
 
 def _fields(document: Document, mark: apart.Mark | None) -> dict[str, Any]:
-    """The document as JSON, with the reason if it is set apart."""
+    """Return the document as JSON fields, with the reason if it is set apart."""
     reason = None if mark is None else mark.reason
     return asdict(document) | {"language": detect(document.text)} | ({} if reason is None else {"set_apart": reason})
 

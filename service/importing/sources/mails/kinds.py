@@ -1,5 +1,4 @@
-"""Recognizing mails that are not their sender's own letters: drafts, trash, automatic answers, invitations,
-receipts."""
+"""Recognizing mails that are not a person's letters: drafts, trash, automatic answers, invitations, receipts."""
 
 from __future__ import annotations
 
