@@ -30,7 +30,7 @@ Positions = NDArray[np.intp]  # (C,)
 
 @dataclass(frozen=True, slots=True)
 class Helps:
-    """A logistic fit, on the dev split, of the probability that a document with a given score helps (has a gain above
+    """A logistic fit, on the dev split, of the probability that a document with some score helps (has a gain above
     0)."""
 
     slope: float
@@ -188,8 +188,7 @@ def best_first(scores: Scores) -> Positions:
 
 
 def content(document: Document) -> tuple[str, str]:
-    """Return a document's text and request. Models read nothing else, so documents with the same content score
-    alike."""
+    """Return a document's text and request. Models read nothing else: documents with equal content score alike."""
     return document.text, document.request or ""
 
 

@@ -30,8 +30,7 @@ class DenseRetriever(Retriever):
 
 
 class DenseRequestsRetriever(DenseRetriever):
-    """Scores a document by the request's cosine with the document's own request, or with its text if it has no
-    request."""
+    """Scores a document by the request's cosine with the document's own request; without one, with its text."""
 
     name = "dense-requests"
 

@@ -1,2 +1,1 @@
-"""The trained retriever: cheap signals, a head that scores from them, a cross-encoder, and the artifact that holds
-all."""
+"""The trained retriever: cheap signals, a head that scores from them, a cross-encoder, and the artifact of all."""

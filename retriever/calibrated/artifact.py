@@ -118,8 +118,7 @@ class Artifact:
 
 
 def write_manifest(folder: Path, artifact: Artifact) -> None:
-    """Write ``artifact.json``, with digests of the files in the folder. Call it last, when all other files are
-    written."""
+    """Write ``artifact.json``, with digests of the files in the folder. Call it when all other files are written."""
     content = manifest_json(replace(artifact, files=carried_files(folder, (MANIFEST, PARTIAL))))
     partial = folder / PARTIAL
     partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -145,7 +144,7 @@ def write_signals(folder: Path, parts: CalibratedParts) -> None:
 
 
 def read_manifest(folder: Path) -> Artifact:
-    """Read ``artifact.json``. Raises InputError if the folder is no artifact, or one of another format or other
+    """Read ``artifact.json``. Raises InputError if the folder is no artifact, or has another format or other
     signals."""
     missing = InputError(
         f"{folder}: is not an artifact: it has no {MANIFEST}. Name a folder that 'pearl train' wrote.",

@@ -28,8 +28,7 @@ CLIP = 5.0  # standard deviations: a signal far outside what was seen in trainin
 
 @dataclass(frozen=True, slots=True)
 class SignalHead:
-    """Predicts the gain from signals: the mean of several small networks with two hidden layers and a direct linear
-    layer."""
+    """Predicts the gain from signals: the mean of small networks with two hidden layers and a direct linear layer."""
 
     mean: Floats  # (S,)
     scale: Floats  # standard deviation, (S,)

@@ -79,8 +79,7 @@ class CalibratedRetriever(Retriever):
     def scores(
         self, request: Request, documents: Sequence[Document], signals: SignalIndex, kept_ids: KeptIds, clock: Clock
     ) -> Scores:
-        """Return each document's score, (C,). ``kept_ids``: a cache of the documents' tokens, to which this call
-        adds."""
+        """Return each document's score, (C,). ``kept_ids``: a cache of documents' tokens, to which this call adds."""
         parts, cascade = self._parts, self._cascade
         cross_encoder = parts.cross_encoder
         with clock.stage("first_stage_ms"):

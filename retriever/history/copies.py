@@ -25,8 +25,7 @@ RECENCY_DECAY = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Counts of n-grams, as log(1 + count), that each candidate shares with past texts in place of the unknown
-    target."""
+    """Numbers of n-grams, as log(1 + count), that each candidate shares with past texts, in place of the target."""
 
     similar: Floats  # with the texts most similar to the request, weighted by likeness, (C,)
     recent: Floats  # with the most recent texts, weighted by recency, (C,)
@@ -62,7 +61,7 @@ class CopyIndex:
         return float(self.neighbours[-RECENT:].mean())
 
     def copies(self, likeness: Floats) -> Copies:
-        """Count the shared n-grams. ``likeness``: how similar each document's own request is to the present request,
+        """Count the shared n-grams. ``likeness``: similarity of each document's request to the present request,
         (C,)."""
         similar = np.argsort(-likeness, kind="stable")[:STANDING]  # (J,)
         closeness = np.exp((likeness[similar] - likeness[similar[0]]) / LIKENESS_WIDTH)

@@ -88,8 +88,7 @@ class Postings:
 
 
 def _differs(pairs: Terms, apart_from: np.uint64) -> NDArray[np.bool_]:
-    """True for each number that differs from the number before in bits above ``apart_from``; always true for the
-    first."""
+    """True for each number that differs from the number before in bits above ``apart_from``, and for the first."""
     differs = np.ones(len(pairs), np.bool_)
     differs[1:] = (pairs[1:] ^ pairs[:-1]) > apart_from
     return differs

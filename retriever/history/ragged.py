@@ -97,8 +97,7 @@ def pairs_and_triples(words: Ragged) -> tuple[Terms, Places]:
 
 
 def letter_triples(texts: Sequence[str]) -> tuple[Terms, Places]:
-    """Return the hashes of the texts' character trigrams, and the index of each one's text. Texts are padded with
-    spaces."""
+    """Return the hashes of texts' character trigrams, padded with spaces, and the index of each trigram's text."""
     codes = np.frombuffer("".join(f" {text} " for text in texts).encode("utf-32-le"), np.uint32).astype(np.uint64)
     letters = Ragged.of(codes, [len(text) + 2 for text in texts])
     starts, owners = letters.runs(3)

@@ -88,7 +88,7 @@ def area_hashes(requests: Sequence[str]) -> Terms:
 
 
 def area(request: str) -> str:
-    """Return a request's area, the words before its first colon as in ``transport-helper: ask the helper``; "" without
+    """Return a request's area: the words before its first colon (``transport-helper: ask the helper``), "" without
     one."""
     head, colon, _ = request.partition(":")
     return head.strip().lower() if colon and len(head) < LONGEST_AREA else ""

@@ -34,8 +34,7 @@ class WordWeights:
 
     @classmethod
     def of_histories(cls, histories: Iterable[Sequence[Document]]) -> WordWeights:
-        """Weigh the words of these histories by their inverse document frequency; a document is a text with its
-        request."""
+        """Weigh words by inverse document frequency in these histories; a document is a text with its request."""
         return cls.count(f"{document.request or ''} {document.text}" for history in histories for document in history)
 
     def of(self, vocabulary: Sequence[str]) -> Floats:

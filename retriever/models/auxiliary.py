@@ -117,7 +117,7 @@ def in_batches(
 
 
 def pair_batches(pairs: Sequence[tuple[Tokens, Tokens]]) -> list[list[int]]:
-    """Divide pairs into batches of similar length with at most BATCH_TOKENS tokens, padding included; return their
+    """Divide pairs into batches of similar length, of at most BATCH_TOKENS tokens with padding; return their
     indices."""
     batches: list[list[int]] = []
     for index in sorted(range(len(pairs)), key=lambda index: (len(pairs[index][0]), len(pairs[index][1]))):
@@ -142,8 +142,7 @@ def padded(sequences: Sequence[Sequence[int]], device: torch.device) -> tuple[Te
 
 
 def log_probabilities(head: Any, hidden: Tensor, wanted: Tensor) -> Tensor:
-    """Return the log-probability of each wanted token, (N,), in float32. Memory holds at most (LOGITS, V) logits at a
-    time."""
+    """Return the log-probability of each wanted token, (N,), in float32, with at most (LOGITS, V) logits in memory."""
     at_once = LOGITS[hidden.device.type]
     parts = []
     for start in range(0, len(wanted), at_once):

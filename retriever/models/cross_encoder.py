@@ -152,7 +152,7 @@ class _RuntimeReader:
 
 
 class _TorchReader:
-    """A cross-encoder under torch, for architectures that the runtime does not support. Only one thread computes at a
+    """A cross-encoder under torch, for architectures that the runtime does not support. One thread computes at a
     time."""
 
     def __init__(self, folder: Path, reading: PairReading) -> None:

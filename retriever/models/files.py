@@ -98,8 +98,7 @@ def manifest_content(path: Path, format: int, missing: InputError) -> dict[str, 
 
 
 def manifest_record(kind: type[RecordT], content: Mapping[str, Any], path: Path) -> RecordT:
-    """Convert a manifest's content to a dataclass. Raises InputError that names a missing, unknown or mistyped
-    field."""
+    """Convert a manifest to a dataclass. Raises InputError that names a missing, unknown or mistyped field."""
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     unknown = sorted(content.keys() - names)
     try:

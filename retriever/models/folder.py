@@ -120,8 +120,7 @@ class BertFolder:
 
 
 class PairFolder(BertFolder):
-    """A model folder for two texts read together. Its mask is 1 in the first text, 2 in the second, 3 in special
-    tokens."""
+    """A model folder for two texts read together. The mask is 1 in the first, 2 in the second, 3 in special tokens."""
 
     def tokens(self, texts: Sequence[Ids]) -> NDArray[np.int32]:
         """Return the model's input for two texts, (3, T): ids, types and mask."""

@@ -60,8 +60,7 @@ def packed(matrix: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]
 
 
 class MappedWeights:
-    """The tensors of a safetensors file as memory-mapped numpy arrays, so that no second copy of a model fills
-    memory."""
+    """A safetensors file's tensors as memory-mapped numpy arrays, so that memory holds no second copy of a model."""
 
     def __init__(self, path: Path) -> None:
         """Map the file. Raises OSError if it cannot be read, ValueError if numpy lacks one of its types."""

@@ -37,8 +37,7 @@ class TextModel:
     """A compiled encoder. It is thread-safe, and calls share the cores."""
 
     def __init__(self, folder: BertFolder, graph: Graph, arithmetic: Arithmetic | None = None) -> None:
-        """Compile the graph. ``arithmetic``: None for the machine's fastest. Raises ValueError if weights are
-        missing."""
+        """Compile the graph. ``arithmetic``: None for the fastest. Raises ValueError if weights are missing."""
         self._folder = folder
         arithmetic = arithmetic or fastest()
         try:

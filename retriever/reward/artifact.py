@@ -66,8 +66,7 @@ def reward_folder(name: str | Path) -> Path:
 
 
 def write_reward(folder: Path, artifact: RewardArtifact) -> None:
-    """Write ``artifact.json``, with digests of the files in the folder. Call it last, when all other files are
-    written."""
+    """Write ``artifact.json``, with digests of the files in the folder. Call it when all other files are written."""
     content = asdict(artifact) | {"files": carried_files(folder, (MANIFEST, PARTIAL))}
     partial = folder / PARTIAL
     partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -68,8 +68,7 @@ class QualityPair:
 
 @dataclass(frozen=True, slots=True)
 class ScoredParagraph:
-    """A paragraph with its score. ``off_scale``: the score is out of range, as some in the published training set
-    are."""
+    """A paragraph with its score. ``off_scale``: the score is out of range, as in parts of the published data."""
 
     line: int
     text: str

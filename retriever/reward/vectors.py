@@ -87,12 +87,11 @@ class _RuntimePairs:
 
 
 class TorchVectors:
-    """An encoder under torch in float32, for models that the runtime does not support. Only one thread computes at a
+    """An encoder under torch in float32, for models that the runtime does not support. One thread computes at a
     time."""
 
     def __init__(self, folder: Path, layers: Sequence[int], max_tokens: int) -> None:
-        """Load the encoder up to the layer above the last of ``layers``. Raises OSError or ValueError if it cannot be
-        loaded."""
+        """Load the encoder up to the layer above the last of ``layers``. Raises OSError or ValueError on failure."""
         from transformers import AutoConfig, AutoModel, AutoTokenizer
         from transformers.utils import logging
 
@@ -152,8 +151,7 @@ def layer_means(model: Any, tokens: Any, layers: Sequence[int]) -> Any:
 
 
 def token_places(tokens: Any) -> Any:
-    """Return which text each token is in, (B, T): 0 for the first, 1 for the second, -1 for special tokens and
-    padding."""
+    """Return which text each token is in, (B, T): 0 for the first, 1 for the second, -1 for special tokens."""
     import torch
 
     rows = (tokens.sequence_ids(row) for row in range(len(tokens["input_ids"])))
@@ -161,8 +159,7 @@ def token_places(tokens: Any) -> Any:
 
 
 def pair_means(model: Any, tokens: Any, places: Any) -> Any:
-    """Average the last states over the tokens of each of two texts, -> (B, 2 E). ``places``: as from ``token_places``,
-    (B, T)."""
+    """Average the last states over the tokens of each text: (B, 2 E). ``places``: from ``token_places``, (B, T)."""
     import torch
 
     hidden = model(**tokens).last_hidden_state

@@ -55,8 +55,7 @@ def erase(database: Database) -> None:
 
 @contextmanager
 def shown_copying(rows: int) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar if standard error is a terminal; yield a function that takes the number of rows just
-    copied."""
+    """Show a progress bar if standard error is a terminal; yield a function that takes the number of new rows."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -260,8 +260,7 @@ def _progress(importer: Importer, source: Path) -> Iterator[Callable[[int], None
 
 
 def settle_gone(database: Database, summary: ImportSummary, source: Path, *, yes: bool) -> int:
-    """Delete the documents that their source no longer holds, after asking unless ``yes``; return how many were
-    deleted."""
+    """Delete documents that their source no longer holds, after asking unless ``yes``; return how many."""
     gone = sum(len(missing.document_ids) for missing in summary.gone)
     if not gone:
         return 0

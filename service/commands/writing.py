@@ -63,8 +63,7 @@ class DraftWriter:
             raise
 
     def _by_server(self, order: Order, screen: _Screen) -> Draft | None:
-        """Let the running server write the draft. Return None if no server runs, or if it ended before the first
-        word."""
+        """Let the running server write the draft. Return None if none runs, or if it ended before the first word."""
         try:
             with closing(answers(self._settings, order, say)) as events:
                 for event in events:

@@ -37,8 +37,7 @@ SCRIPT_BYTES = 2_000  # of an editor that is a script; a longer one does somethi
 
 
 def nobody_looks(repository: Path) -> bool:
-    """True if no person would see a draft: git's editor exits by itself, or an automatic build runs. Call it within a
-    hook."""
+    """True if no person would see a draft: git's editor exits by itself, or a build runs. Call it within a hook."""
     if any(os.environ.get(name, "").lower() not in ("", "0", "false") for name in UNATTENDED):
         return True
     try:

@@ -61,8 +61,7 @@ def install(path: Path, options: Sequence[str]) -> None:
 
 
 def remove(path: Path) -> bool:
-    """Delete the hook; return False if there is none. Raises Conflict if another program's hook is there, InputError on
-    failure."""
+    """Delete the hook; return False if there is none. Raises Conflict for another program's hook, and InputError."""
     if not _exists(path):
         return False
     if not is_ours(path):
@@ -82,8 +81,7 @@ def is_ours(path: Path) -> bool:
 
 
 def _written_at(path: Path) -> str:
-    """Return which file a person must edit to change another program's hook: "it", or the file that husky's hook
-    runs."""
+    """Return the file to edit for changing another program's hook: "it", or the file that husky's hook runs."""
     is_generated = path.parent.name == "_" and (path.parent / "h").is_file()
     return str(path.parent.parent / NAME) if is_generated else "it"
 

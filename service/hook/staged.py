@@ -1,5 +1,4 @@
-"""Describing the staged change as a request: the paths as `pearl import git` writes them, facts, and parts of the
-diff."""
+"""Describing the staged change as a request: paths as `pearl import git` writes them, facts, and parts of the diff."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ def commit_job(job: DraftJob) -> DraftJob:
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A file in the staged change. ``state``: git's letter (A: new, D: deleted); ``added``, ``removed``: numbers of
-    lines."""
+    """A staged file. ``state``: git's letter (A: new, D: deleted); ``added``, ``removed``: numbers of lines."""
 
     path: str
     state: str  # git's letter

@@ -1,5 +1,4 @@
-"""Guessing which importer reads a path (``pearl import PATH``) from its content; if none does, saying what to do
-instead."""
+"""Guessing which importer reads a path (``pearl import PATH``), or saying what to do if none does."""
 
 from __future__ import annotations
 
@@ -63,14 +62,12 @@ class FileSniff:
         return Path(name.removesuffix(".gz")).suffix
 
     def holds(self, pattern: str) -> list[str]:
-        """Return the paths that a regular expression matches. It must match the whole path, or all that follows a
-        slash."""
+        """Return the paths that match a regular expression, either completely or from behind a slash to the end."""
         wanted = re.compile(rf"(?:.*/)?(?:{pattern})")
         return [name for name in self.names if wanted.fullmatch(name)]
 
     def head_of(self, pattern: str) -> bytes:
-        """Return the beginning of the first file in the folder or archive whose name matches; b"" if no file can be
-        read."""
+        """Return the beginning of the first file in the folder or archive whose name matches; b"" if unreadable."""
         wanted = re.compile(rf"(?:.*/)?(?:{pattern})", re.IGNORECASE)
         with suppress(InputError), open_archive(self.source) as archive:
             for name in filter(wanted.fullmatch, archive.files):
@@ -123,9 +120,8 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A rule that recognizes one kind of source. ``seen`` tests a path for it; ``looks`` names the kind of source for
-    people; ``kind`` is the importer's name, or None if no importer reads such a source; then ``instead`` says what to
-    do."""
+    """A rule that recognizes one kind of source. ``seen`` tests a path; ``looks`` names the kind of source for people;
+    ``kind`` is the importer's name, or None if no importer reads such a source; then ``instead`` says what to do."""
 
     kind: str | None
     looks: str
@@ -134,8 +130,8 @@ class Sign:
 
 
 def guess_importer(source: Path) -> Guess:
-    """Guess the importer for a path. Raises InputError if no importer reads it; the message says what the path looks
-    like."""
+    """Guess the importer for a path. Raises InputError, which says what the path looks like, if no importer reads
+    it."""
     if not source.exists():
         raise InputError(f"{source}: there is no such file or folder.", param="source", code="missing_file")
     sight = look(source)

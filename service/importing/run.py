@@ -92,8 +92,7 @@ class ImportRecord:
         outcomes: Sequence[AddOutcome],
         user_ids: Mapping[str, int],
     ) -> None:
-        """Count the outcomes of a batch, and store the import's counts so far, in the transaction that stores the
-        batch."""
+        """Count a batch's outcomes, and store the import's counts so far, in the transaction that stores the batch."""
         for item, outcome in zip(batch, outcomes, strict=True):
             counts = self._counts.setdefault(item.user, Counter())
             counts[NAMES[outcome]] += 1
@@ -456,9 +455,8 @@ class DraftedMessages:
         return cls(dict(by_line))
 
     def __contains__(self, document: Document) -> bool:
-        """True if a commit message is mostly a draft of PEARL's: a draft shares a line with the message, and more than
-        half of the message's words come from the draft. The draft must be no more than a few minutes younger than the
-        commit."""
+        """True if a commit message is mostly a draft of PEARL's: it shares a line with the draft, and more than half of
+        its words come from the draft. The draft must be no more than a few minutes younger than the commit."""
         if not self.by_line:
             return False
         message = whole_message(document).text

@@ -78,8 +78,7 @@ class Waiting:
 
     @classmethod
     def read(cls, raw: bytes, received: float, me: Identities) -> Waiting:
-        """Read a received message. ``received``: when the server got it, in Unix seconds; ``me``: the person who got
-        it."""
+        """Read a message. ``received``: when the server got it, in Unix seconds; ``me``: the person who got it."""
         envelope = read_envelope(raw)
         fields = envelope.fields
         got = [each for name in ("to", "cc") for each in read_mailboxes(fields.get(name, ""))]
@@ -126,8 +125,7 @@ def id_key(message_id: str) -> str:
 
 
 def draft_id_of(key: str, address: str) -> str:
-    """Return the Message-ID for the draft that answers a message. Every run gives the same, so an existing draft is
-    found."""
+    """Return the Message-ID for the draft that answers a message. It is the same in every run."""
     return f"pearl.{key}@{address.rpartition('@')[2]}"
 
 
@@ -153,8 +151,7 @@ def as_mail(waiting: Waiting, address: str, text: str, habits: Habits) -> bytes:
 
 
 def as_note(waiting: Waiting, address: str, questions: tuple[str, ...]) -> bytes:
-    """Write a mail without a recipient, in the message's thread, with the questions to answer before PEARL can
-    draft."""
+    """Write a mail without a recipient, in the message's thread, with the questions that PEARL has first."""
     message = _begun(waiting, address, "PEARL")
     message.set_content(storable(NOTE.format(questions="\n".join(f"- {question}" for question in questions))))
     return _in_thread(waiting, address, message)

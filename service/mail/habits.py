@@ -29,8 +29,7 @@ ACTIVE = re.compile(r"cid:|<(?:script|iframe|object|embed|form|link|meta|style|b
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What a person usually does in mails: at least half of the latest answers do it, or of all mails if none is an
-    answer."""
+    """What a person usually does in mails: in at least half of the latest answers, or of all mails without answers."""
 
     name: str = ""  # that mails are sent under
     signature: str = ""  # as it stands below the text, with the line breaks between
@@ -90,8 +89,7 @@ def _read(raw: bytes) -> _Sent:
 
 
 def _goes_to_all(sent: _Sent, others: Mapping[str, Collection[str]]) -> bool | None:
-    """True if an answer also went to the answered mail's other recipients; None if there were none, or it is no
-    answer."""
+    """True if an answer also went to the answered mail's other recipients; None if it had none, or for no answer."""
     if not sent.envelope.answers:
         return None
     had = others.get(sent.envelope.answers[0])

@@ -127,8 +127,7 @@ class Mailbox:
         return sorted({int(uid) for uid in self._call("search", list(criteria))})
 
     def find(self, message_id: str, *fields: str) -> list[int]:
-        """Return the UIDs of the open folder's mails with this Message-ID; with ``fields``, of mails that name it
-        there."""
+        """Return the UIDs of the open folder's mails with this Message-ID, or with it in one of ``fields``."""
         names = fields or ("Message-ID",)
         each = [word for name in names for word in ("HEADER", name, f"<{message_id}>")]
         return self.search([*["OR"] * (len(names) - 1), *each]) if message_id.isascii() else []
@@ -162,8 +161,7 @@ class Mailbox:
         self._call("append", folder, raw, (rb"\Draft", rb"\Seen"))
 
     def wait(self, seconds: float) -> None:
-        """Wait until the open folder changes, at most ``seconds``. Without the server's IDLE the full time is
-        waited."""
+        """Wait until the open folder changes, at most ``seconds``; always ``seconds`` if the server lacks IDLE."""
         if not self._call("has_capability", "IDLE"):
             time.sleep(seconds)
             self._call("noop")

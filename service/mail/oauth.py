@@ -176,8 +176,7 @@ def _by_loopback(client: Client, address: str, say: Say) -> dict[str, Any]:
 
 
 class Tokens:
-    """The access tokens of a grant; a token is used again until it is about to expire. ``keep``: stores a renewed
-    grant."""
+    """The access tokens of a grant, each used until it is about to expire. ``keep``: stores a renewed grant."""
 
     def __init__(self, grant: Grant, keep: Callable[[str], None]) -> None:
         self._grant, self._keep = grant, keep
@@ -185,8 +184,7 @@ class Tokens:
         self.worked = False  # this token opened the account before
 
     def get(self) -> str:
-        """Return an access token. Raises Refused if the grant is no longer valid, MailError if the issuer does not
-        answer."""
+        """Return an access token. Raises Refused if the grant is invalid, MailError if the issuer does not answer."""
         if time.monotonic() >= self._ends:
             grant = self._grant
             answer = _post(

@@ -60,6 +60,5 @@ RULES: dict[str, Callable[[Waiting, IsAnswered], bool]] = {
 
 
 def why_unanswered(waiting: Waiting, is_answered: IsAnswered) -> str | None:
-    """Return why a message gets no draft; None if it gets one. ``is_answered``: tells whether a sent mail answers
-    it."""
+    """Return why a message gets no draft; None if it gets one. ``is_answered``: tells if a sent mail answers it."""
     return next((reason for reason, holds in RULES.items() if holds(waiting, is_answered)), None)

@@ -192,8 +192,7 @@ class MailWatcher:
         return learn(self._database, self._user, options, self._state.path, new, beside, drafted)
 
     def _find(self, box: Mailbox, message_ids: Sequence[str]) -> Iterator[Mail]:
-        """Yield the mails with these Message-IDs from the server's folder of all mail, or from the inbox if it has
-        none."""
+        """Yield the mails with these Message-IDs from the server's folder of all mail; without one, from the inbox."""
         if message_ids:
             box.open(box.special(rb"\All") or INBOX)
             for message_id in message_ids:

@@ -93,8 +93,7 @@ class SignOn:
             raise AccessError(f"'{header}' holds no name of a user.", param=header, code="no_user_claim") from None
 
     def challenge(self, path: str, code: str) -> str:
-        """Return the value of the header WWW-Authenticate, which tells a client where to sign on (RFC 6750, RFC
-        9728)."""
+        """Return the header WWW-Authenticate, which tells a client where to sign on (RFC 6750, RFC 9728)."""
         if self.terms is None or not self.issuers:
             return "Bearer"
         part = "/mcp" if path == "/mcp" else ""

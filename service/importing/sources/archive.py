@@ -1,5 +1,4 @@
-"""Reading a downloaded export, whether it is a folder, a zip file or a single file; and checking the fields of its
-JSON."""
+"""Reading a downloaded export, be it a folder, a zip file or a single file; and checking the fields of its JSON."""
 
 from __future__ import annotations
 
@@ -70,8 +69,7 @@ def walk(folder: Path, hidden: bool = True) -> Iterator[FolderEntry]:
 
 
 def unread(source: Path, suffixes: Set[str], advice: str) -> Iterator[Remark]:
-    """Yield a remark that ends in ``advice`` if a folder holds files with these suffixes: they hold texts but are not
-    read."""
+    """Yield a remark that ends in ``advice`` if a folder holds files with these suffixes, which are not read."""
     kinds = (entry.path.suffix.lower() for entry in (walk(source, hidden=False) if source.is_dir() else ()))
     counts = Counter(kind for kind in kinds if kind in suffixes)
     if counts:

@@ -19,8 +19,7 @@ HIDDEN = "is_visually_hidden_from_conversation"
 
 
 class AssistantImporter(ArchiveImporter):
-    """Base of importers for conversations with an assistant. A message's request is what the assistant said before
-    it."""
+    """Base of importers for chats with an assistant. A message's request is what the assistant said before it."""
 
     program: str  # the recipient
     patterns = ("conversations*.json",)

@@ -94,8 +94,7 @@ class Options:
 
     @property
     def owner(self) -> str:
-        """The user whose history it is. Raises InputError if none is given; for sources that do not name their
-        users."""
+        """The user, for sources that do not name their users. Raises InputError if none is given."""
         if self.user is None:
             raise InputError("Say whose history this is with --user.", param="user", code="missing_user")
         return self.user
@@ -155,7 +154,7 @@ def as_request(text: str | None) -> str | None:
 
 
 def read_each(placed: Iterable[tuple[str, Any]], read: Callable[[Any, str], Item]) -> Iterator[Item]:
-    """Read pairs of a place and a value into items. If the value is an error, or reading it raises one, it is left
+    """Convert pairs of a place and a value to items. A value that is an error, or raises one in ``read``, is left
     out."""
     for where, value in placed:
         try:

@@ -104,8 +104,7 @@ def _record(content: bytes, address: str) -> Post | LeftOut | InputError:
 
 
 def _with_links(text: str, facets: Any) -> str:
-    """Replace links that the app shows shortened by their full addresses. ``facets`` give positions in bytes of
-    UTF-8."""
+    """Replace shortened links by their full addresses. ``facets``: the links, with positions in bytes of UTF-8."""
     data = text.encode(errors="replace")
     links = []
     for facet in list_or_empty(facets):

@@ -68,8 +68,7 @@ def read_date(value: Any, day_first: bool = True) -> float:
 
 
 def date_in_form(text: str, form: str) -> float | None:
-    """Convert a date to Unix seconds by a format of strptime's; UTC if it has no time zone. None if the text does not
-    fit."""
+    """Convert a date to Unix seconds by a strptime format; UTC if it has no zone. None if the text does not fit."""
     try:
         return _in_utc(datetime.strptime(text, form)).timestamp()
     except ValueError:

@@ -69,8 +69,7 @@ class Identities:
         return tuple(Sender(name, texts) for name, texts in self._others.most_common(count))
 
     def several(self) -> Iterator[str]:
-        """Yield a warning for each identity that belongs to several accounts, unless all these accounts were given with
-        --me."""
+        """Yield a warning for each identity that belongs to several accounts, unless --me names all these accounts."""
         named = {form for forms in self._forms.values() for form in forms}
         for identity, accounts in self._accounts.items():
             if len(accounts) > 1 and accounts.keys() - named:

@@ -180,8 +180,7 @@ def _note(archive: _Archive, number: int, span: Span) -> None:
 
 
 def _items(archive: _Archive, box: Box, span: Span, options: Options) -> list[Item]:
-    """Return a mail's document with a LeftOut for each part that cannot be read, or the reason why the mail is left
-    out."""
+    """Return a mail's document and a LeftOut for each unreadable part, or why the mail is left out."""
     where = f"{box.name}:{span.line}"
     raw = box.content(span.start, span.length)
     envelope = read_envelope(raw)
@@ -260,8 +259,7 @@ def quotes_nothing(raw: bytes) -> bool:
 
 
 def _opening_time(opening: bytes) -> float | None:
-    """Return the delivery time, in Unix seconds, from a line such as ``From ann@example.org Fri Jul 8 12:08:34
-    2011``."""
+    """Return the delivery time, in Unix seconds, in ``From ann@example.org Fri Jul 8 12:08:34 2011``."""
     return parse_date(opening.decode(errors="replace").split(maxsplit=2)[-1]) if opening else None
 
 

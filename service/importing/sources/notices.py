@@ -81,8 +81,7 @@ def _without_votes(lines: list[str]) -> str | None:
 
 
 def why_unsaid(text: str) -> str | None:
-    """Return why a message is left out: it is empty, or a command to a bot such as "/start" or "!play tea". None if it
-    stays."""
+    """Return why a message is left out (it is empty, or a command to a bot such as "/start"); None if it stays."""
     if not text.strip():
         return NO_TEXT
     return "command to a bot" if text[0] in "/!.$?;%&" and COMMAND.fullmatch(text) else None

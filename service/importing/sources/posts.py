@@ -1,5 +1,4 @@
-"""Base of importers for archives of one person's posts. A post's request is the person's own post that it replies
-to."""
+"""Base of importers for one person's posts. A reply's request is the person's own post that it replies to."""
 
 from __future__ import annotations
 

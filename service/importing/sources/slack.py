@@ -60,8 +60,7 @@ class SlackImporter(ArchiveImporter):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A member of the workspace. ``shown``: the name that others see; ``names``: all names and addresses of the
-    person."""
+    """A member of the workspace. ``shown``: the name that others see; ``names``: all names and addresses."""
 
     shown: str
     names: tuple[object, ...]
@@ -119,7 +118,7 @@ def _members(archive: Archive) -> dict[str, list[str]]:
 
 
 def _listed(archive: Archive, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a list at the export's root. Raises InputError if the list is damaged: nothing else names
+    """Yield the entries of a list at the export's root. Raises InputError if it is damaged: nothing else names
     people."""
     for path in archive.matching(name):
         try:

@@ -54,8 +54,7 @@ class Stamp:
 
 
 def match_stamp(line: str) -> re.Match[str] | None:
-    """Match a stamp of any chat program at the beginning of a line; :func:`plain_spaces` must have normalized the
-    line."""
+    """Match a stamp at the beginning of a line, whose spaces :func:`plain_spaces` must have normalized."""
     return STAMPS[0].match(line) or STAMPS[1].match(line)
 
 
@@ -144,8 +143,7 @@ class StampReader:
             )
 
     def seconds(self, stamp: Stamp) -> float:
-        """Convert a stamp to Unix seconds; its clock is taken as UTC. Raises InputError if there is no such day or
-        time."""
+        """Convert a stamp to Unix seconds, taking its clock as UTC. Raises InputError if there is no such time."""
         day, (hour, minute, second) = _day(stamp.date, self._possible[0]), stamp.clock
         period = next(filter(None, map(self._meanings.get, stamp.words)), None)
         if period and hour <= 12:
@@ -157,8 +155,7 @@ class StampReader:
 
 
 def _local(moment: datetime) -> float:
-    """Return the present if the moment lies up to 14 hours ahead, which means that the phone's time zone is ahead of
-    UTC."""
+    """Return the present if the moment is up to 14 hours ahead: the phone's time zone is then ahead of UTC."""
     now = datetime.now(UTC)
     return (now if moment - now < timedelta(hours=14) else moment).timestamp()
 

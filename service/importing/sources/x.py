@@ -1,5 +1,4 @@
-"""X (formerly Twitter): posts and direct messages in the archive that X sends on request. Its JavaScript is never
-run."""
+"""X (formerly Twitter): posts and direct messages in the archive that X sends. Its JavaScript is never run."""
 
 from __future__ import annotations
 
@@ -107,8 +106,7 @@ def _elements(
 
 
 def _listed(archive: Archive, name: str, member: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects in a small file of the archive, as far as it can be read. ``member``: the field that holds
-    each."""
+    """Yield the objects in a small file, as far as it can be read. ``member``: the field that holds each object."""
     for path in archive.matching(name):
         with suppress(InputError):
             for _, value in islice(_elements(archive, path), MOST_NOTES):

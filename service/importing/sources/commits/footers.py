@@ -172,8 +172,8 @@ def _is_footer(entry: str, bare: bool = False, beside_others: bool = False) -> b
 
 
 def _points(entry: str, bare: bool) -> bool:
-    """True if the entry holds only references and words that point at them ("Fixes"). ``bare``: no such word is
-    needed."""
+    """True if the entry holds only references and words that point at them ("Fixes"), or with ``bare`` no such
+    words."""
     if len(entry) > LONGEST_LINE:
         return False
     references = words = 0

@@ -100,8 +100,7 @@ def _is_foreign(data: bytes) -> bool:
 
 
 def _decode_lines(data: bytes, known: tuple[str | None, ...]) -> str:
-    """Decode each line by the first known charset that fits most of it, the remaining lines by their likeliest
-    charset."""
+    """Decode each line by the first known charset that fits most of it; other lines by their likeliest charset."""
     read = [(line, _read(line, known)) for line in data.split(b"\n")]
     likeliest = _likeliest(b"\n".join(line for line, text in read if text is None))
     return "\n".join(line.decode(likeliest, errors="replace") if text is None else text for line, text in read)

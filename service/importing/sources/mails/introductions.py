@@ -56,8 +56,7 @@ NAMED_QUOTE = re.compile(r" {0,6}(?:[A-Z][A-Za-z]{0,9}>|\|)(?: |$)")
 
 
 def find_introductions(lines: Sequence[str]) -> list[tuple[int, int]]:
-    """Return each introduction's first line and the line after its last, in order; adjacent introductions are
-    joined."""
+    """Return each introduction's first line and the line after its last, in order. Adjacent ones are joined."""
     short = [_visible(line[:LINE_CHARACTERS]).strip() for line in lines]
     marked = [bool(QUOTE_MARK.match(line)) and not _is_marked_introduction(line) for line in short]
     following = _following(short)
@@ -190,8 +189,7 @@ def _is_of_mail(header: list[str]) -> bool:
 
 
 def _notes_end(short: list[str], following: list[int], start: int) -> int | None:
-    """Return the line after a header of Lotus Notes (sender, date, then each label above its value); None if there is
-    none."""
+    """Return the line after a header of Lotus Notes (sender, date, each label above its value); None without one."""
     date = following[start]
     if date >= len(short) or len(short[date]) > 40 or not (TIME.search(short[date]) and _has_date(short[date])):
         return None

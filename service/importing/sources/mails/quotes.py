@@ -82,8 +82,7 @@ def _with_marks(lines: list[str]) -> list[str]:
 
 
 def _parted(lines: list[str], mark: re.Pattern[str]) -> tuple[list[str], list[str]]:
-    """Separate own lines from quoted ones, whose marks are removed. In both an empty line shows where the other side
-    spoke."""
+    """Separate own lines from quoted ones, without marks. In both an empty line shows where the other side spoke."""
     own: list[str] = []
     quoted: list[str] = []
     last: list[str] | None = None
@@ -101,8 +100,7 @@ def _parted(lines: list[str], mark: re.Pattern[str]) -> tuple[list[str], list[st
 
 
 def _is_broken_off(lines: list[str], number: int, mark: re.Pattern[str]) -> bool:
-    """True for the rest of a long quoted line that a program broke: in lower case, without a mark, between two marked
-    lines."""
+    """True for the rest of a long quoted line that a program broke: unmarked, in lower case, between marked lines."""
     if not 0 < number < len(lines) - 1 or len(lines[number]) > BROKEN_CHARACTERS or not lines[number][:1].islower():
         return False
     above, below = lines[number - 1], lines[number + 1]

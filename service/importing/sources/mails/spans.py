@@ -68,8 +68,7 @@ def find_spans(file: IO[bytes], advance: Callable[[int], None]) -> Iterator[Span
 
 
 def _separates(line: bytes, file: IO[bytes]) -> bool:
-    """True if the line begins a mail, which it does if a header follows. The file's position, below the line, is
-    kept."""
+    """True if the line begins a mail, because a header follows. The file's position, below the line, is kept."""
     line = line[:BOUNDARY_CHARACTERS]
     dated = DATED.match(line) is not None
     if not (dated or SEPARATOR.fullmatch(line)):
@@ -90,7 +89,7 @@ def _separates(line: bytes, file: IO[bytes]) -> bool:
 
 
 def unescaped(mail: bytes, boxed: bool) -> bytes:
-    """Remove the ``>`` that mail programs put before lines that begin with "From". ``boxed``: the mail is from an mbox
+    """Remove the ``>`` that programs put before lines that begin with "From". ``boxed``: the mail is from an mbox
     file."""
     end = HEADER_END.search(mail)
     header = mail[: end.start() if end else HEAD_BYTES]

@@ -124,8 +124,8 @@ class NoteDates:
 
 
 def date_in_fields(fields: Mapping[str, Any], read: Callable[[Any], float] = read_date) -> float | None:
-    """Return the first date in a note's metadata; None if no field is meant as one. Raises InputError if none can be
-    read."""
+    """Return the first date in a note's metadata; None if no field is meant as one. Raises InputError if all are
+    bad."""
     problem: InputError | None = None
     for value in _dates_of(fields):
         try:

@@ -117,8 +117,7 @@ def text_field(note: NoteFile, field: str) -> str | None:
 
 
 def _title_of_name(name: str) -> str:
-    """Make a title from a file's name: without the date, with spaces for hyphens. For an index file the folder's name
-    counts."""
+    """Make a title from a file's name: without date, with spaces for hyphens. An index file gets its folder's name."""
     path = PurePosixPath(name)
     stem = path.parent.name if path.stem.lower() in NAMED_BY_FOLDER and path.parent.name else path.stem
     dated = LEADING_DATE.match(stem)

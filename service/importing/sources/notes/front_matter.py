@@ -130,8 +130,7 @@ def _parsed(head: str, body: str, parse: Callable[[str], Any]) -> Any:
 
 
 def _single_lines(head: str) -> dict[str, str]:
-    """Read the one-line fields of front matter that is not valid YAML, for example because a title has a colon in
-    it."""
+    """Read the one-line fields of front matter that is not valid YAML, for example with a colon in a title."""
     fields = {}
     for line in head[:MAX_HEAD_CHARACTERS].split("\n"):
         match = KEY_LINE.match(line)

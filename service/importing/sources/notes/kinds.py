@@ -1,5 +1,4 @@
-"""Recognizing notes that are not their owner's finished texts (drafts, templates, clippings), and reading their
-authors."""
+"""Recognizing notes that are no finished texts of their owner (drafts, clippings), and reading their authors."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ MAX_AUTHORS = 50
 
 
 def is_chat(head: str) -> bool:
-    """True for an exported chat (WhatsApp, Signal): on at least half of the lines with a date and time a speaker's name
-    follows."""
+    """True for an exported chat: on half of the lines with a date and time, or more, a speaker's name follows."""
     stamps = speakers = 0
     for line in head[:HEAD_CHARACTERS].split("\n")[:CHAT_LINES]:
         line = plain_spaces(line[:LINE_CHARACTERS])

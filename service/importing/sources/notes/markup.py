@@ -225,8 +225,7 @@ def block_ends(lines: list[str]) -> dict[int, int]:
 
 
 def _callouts(lines: list[str]) -> Iterator[str]:
-    """Unquote callouts: a quote that begins with ``[!note]`` holds the author's own words; one with ``[!quote]`` does
-    not."""
+    """Unquote callouts: a quote that begins with ``[!note]`` is the author's own text, unlike ``[!quote]``."""
     own = in_quote = False
     for line in lines:
         mark = QUOTED.match(line)

@@ -83,8 +83,7 @@ PARAGRAPH = 20  # characters as which each counts
 
 
 def read_office(path: Path) -> tuple[dict[str, Any], str]:
-    """Return the metadata and the text of a document; headings begin with "# ". Raises InputError if it cannot be
-    read."""
+    """Return a document's metadata and text; headings begin with "# ". Raises InputError if it cannot be read."""
     body, properties = _Body(), _Properties()
     try:
         with open_zip(path) as packed:

@@ -1,5 +1,4 @@
-"""Unpacking archives of notes while they are read: Joplin's ``.jex``, or zip files, which may hold further zip
-files."""
+"""Unpacking archives of notes while they are read: Joplin's ``.jex``, or zip files, also with zip files inside."""
 
 from __future__ import annotations
 
