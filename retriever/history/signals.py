@@ -89,7 +89,7 @@ class SignalIndex:
         weights: WordWeights,
         previous: SignalIndex | None = None,
     ) -> None:
-        """Index a history. What ``previous``, an index with the same encoder and weights, holds is not computed
+        """Index a history. ``previous``: an index with the same encoder and weights; documents in it are not computed
         again."""
         self._encoder = encoder
         self._weights = weights

@@ -172,7 +172,8 @@ class _Encoder:
         return ops.add(ops.matmul(values, factor, False, True), _constant(bias))
 
     def _stays_packed(self, matrix: NDArray[Any]) -> bool:
-        """True if a matrix stays in int8. In bfloat16 it does not: unpacking would take as long as multiplying."""
+        """True if a matrix stays in int8. Not in bfloat16, where unpacking takes as long as multiplying, nor for odd
+        sizes."""
         if self._arithmetic is Arithmetic.BFLOAT16:
             return False
         rows, columns = matrix.shape
@@ -195,7 +196,7 @@ class _Encoder:
         return self._norm(embeddings, at + "LayerNorm")
 
     def _rows(self, name: str, places: Node) -> Node:
-        """Look up rows of a table, which is packed into a quarter because most of it would soon be in memory."""
+        """Look up rows of a table. A large table is converted to int8, because most of it would soon be in memory."""
         table, scale = self._weights[name], self._weights.scale_of(name)
         if scale is None and len(table) > LARGE_TABLE:
             table, scale = packed(table)

@@ -48,7 +48,8 @@ def check(
     voice: str | None = typer.Option(None, "--voice", metavar="V", help="One of the user's voices."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Find what a draft states that nobody said: facts of other texts, facts of nowhere, promises, what it dropped."""
+    """Find what a draft claims without a basis: facts from other texts, invented facts, promises; and what it left
+    out."""
     # only here: they come with the store, which help does without
     from pearl.style.claims.claims import Sample, claims
     from pearl.style.claims.languages import not_read

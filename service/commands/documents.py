@@ -65,7 +65,7 @@ def list_documents(
     set_apart: bool = typer.Option(False, "--set-apart", help="List only documents from which drafts do not learn."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """List documents, the newest first; with WORDS those that contain all of them, in upper or lower case."""
+    """List documents, the newest first; with WORDS only documents that contain all of them, in upper or lower case."""
     wanted = PageQuery(limit, after, not oldest_first, searched(words))
     with open_database(load_settings()) as database, database.read() as connection:
         owner = users.chosen(connection, user)

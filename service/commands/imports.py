@@ -319,7 +319,7 @@ def _show_problems(console: Console, summary: ImportSummary) -> None:
 
 
 def _remarks(summary: ImportSummary) -> list[str]:
-    """Return remarks on the import, first about --me identities that no sender matches."""
+    """Return remarks for the person, above all about --me identities that no sender has."""
     if not summary.unmatched_me:
         return list(summary.remarks)
     unmatched = " and ".join(f"'{identity}'" for identity in summary.unmatched_me)

@@ -61,7 +61,8 @@ def install(path: Path, options: Sequence[str]) -> None:
 
 
 def remove(path: Path) -> bool:
-    """Delete the hook; return False if there is none. Raises Conflict for another program's hook, and InputError."""
+    """Delete the hook; return False if there is none. Raises Conflict if another program's hook is there, InputError if
+    git or the file system fails."""
     if not _exists(path):
         return False
     if not is_ours(path):

@@ -62,7 +62,7 @@ class FileSniff:
         return Path(name.removesuffix(".gz")).suffix
 
     def holds(self, pattern: str) -> list[str]:
-        """Return the paths that match a regular expression, either completely or from behind a slash to the end."""
+        """Return the paths that a regular expression matches: the whole path, or all of it that follows a slash."""
         wanted = re.compile(rf"(?:.*/)?(?:{pattern})")
         return [name for name in self.names if wanted.fullmatch(name)]
 

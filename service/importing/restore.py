@@ -62,7 +62,7 @@ class ExportReader:
         return source.stat().st_size
 
     def read(self, source: Path, options: Options) -> Items:
-        """Yield the documents; the options' voice fills in a missing one. Raises InputError if the file is no
+        """Yield the documents; a document without a voice gets the options' voice. Raises InputError if the file is no
         export."""
         self.user = options.user
         with reading(source) as raw, BufferedReader(CountingReader(raw, options.advance)) as counted:

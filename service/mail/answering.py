@@ -151,7 +151,8 @@ def as_mail(waiting: Waiting, address: str, text: str, habits: Habits) -> bytes:
 
 
 def as_note(waiting: Waiting, address: str, questions: tuple[str, ...]) -> bytes:
-    """Write a mail without a recipient, in the message's thread, with the questions that PEARL has first."""
+    """Write a mail with the questions that must be answered before PEARL can draft. It is in the message's thread and
+    has no recipient."""
     message = _begun(waiting, address, "PEARL")
     message.set_content(storable(NOTE.format(questions="\n".join(f"- {question}" for question in questions))))
     return _in_thread(waiting, address, message)

@@ -29,7 +29,8 @@ ACTIVE = re.compile(r"cid:|<(?:script|iframe|object|embed|form|link|meta|style|b
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What a person usually does in mails: in at least half of the latest answers, or of all mails without answers."""
+    """What a person usually does in mails: what at least half of the latest answers do; if none is an answer, of the
+    latest mails."""
 
     name: str = ""  # that mails are sent under
     signature: str = ""  # as it stands below the text, with the line breaks between
@@ -89,7 +90,8 @@ def _read(raw: bytes) -> _Sent:
 
 
 def _goes_to_all(sent: _Sent, others: Mapping[str, Collection[str]]) -> bool | None:
-    """True if an answer also went to the answered mail's other recipients; None if it had none, or for no answer."""
+    """True if an answer also went to the answered mail's other recipients; None if there were none, or if the mail is
+    no answer."""
     if not sent.envelope.answers:
         return None
     had = others.get(sent.envelope.answers[0])

@@ -59,7 +59,7 @@ class Published:
 
 class Issuer:
     """Checks the tokens of one issuer. Its keys are fetched when needed, and again every FRESH_S seconds or when a
-    token names an unknown key. If the issuer is down, known keys are used for one more day."""
+    token names an unknown key. If the issuer is down, keys are used for up to a day."""
 
     def __init__(self, terms: IssuerTerms, audiences: tuple[str, ...]) -> None:
         self.terms = terms

@@ -154,8 +154,8 @@ def as_request(text: str | None) -> str | None:
 
 
 def read_each(placed: Iterable[tuple[str, Any]], read: Callable[[Any, str], Item]) -> Iterator[Item]:
-    """Convert pairs of a place and a value to items. A value that is an error, or raises one in ``read``, is left
-    out."""
+    """Convert pairs of a place and a value to items by ``read``. A value that is an error, or for which ``read`` raises
+    InputError, is left out."""
     for where, value in placed:
         try:
             if isinstance(value, InputError):

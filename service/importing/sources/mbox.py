@@ -143,7 +143,7 @@ class MboxImporter(Importer):
 
 @dataclass(frozen=True, slots=True)
 class _Archive:
-    """The mailboxes, an index of their mails by Message-ID, and what the first reading found."""
+    """A source's mailboxes, an index of their mails by Message-ID, and what was noted at the first reading."""
 
     boxes: list[Box]
     index: DiskIndex
@@ -180,7 +180,8 @@ def _note(archive: _Archive, number: int, span: Span) -> None:
 
 
 def _items(archive: _Archive, box: Box, span: Span, options: Options) -> list[Item]:
-    """Return a mail's document and a LeftOut for each unreadable part, or why the mail is left out."""
+    """Return a mail's document with a LeftOut for each part that cannot be read; or only a LeftOut with the reason why
+    the mail is not imported."""
     where = f"{box.name}:{span.line}"
     raw = box.content(span.start, span.length)
     envelope = read_envelope(raw)

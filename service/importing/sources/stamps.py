@@ -155,7 +155,8 @@ class StampReader:
 
 
 def _local(moment: datetime) -> float:
-    """Return the present if the moment is up to 14 hours ahead: the phone's time zone is then ahead of UTC."""
+    """Return the present if the moment lies up to 14 hours ahead, because the phone's time zone is then ahead of UTC;
+    otherwise the moment itself."""
     now = datetime.now(UTC)
     return (now if moment - now < timedelta(hours=14) else moment).timestamp()
 
@@ -180,8 +181,8 @@ def _hours_away(hour: float, period: Hours) -> float:
 
 
 def _meanings(words: list[str]) -> dict[str, Hours | None]:
-    """Return the part of the day, as hours, that each word means; () for words without such a meaning, None for unknown
-    ones. Preferred is the first language that knows all words."""
+    """Return the part of the day that each word, such as "PM", means: its first and last hour; () for words without
+    such a meaning, None for unknown words. The first language that knows all words is preferred."""
     found: dict[str, Hours | None] = dict.fromkeys(words)
     for language in _languages() if words else ():
         here = {word: _meaning(word, _vocabulary(language)) for word in words}

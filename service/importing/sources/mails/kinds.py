@@ -43,7 +43,7 @@ def why_left_out(fields: dict[str, str], parts: list[MailPart]) -> str | None:
 
 
 def why_out_of(place: str) -> str | None:
-    """Return why no mail of a mailbox is imported (a folder named Trash, a Maildir's flag); None if its mails are.
+    """Return why no mail of a mailbox is imported (a folder named Trash, a Maildir's flag); None if mails are imported.
     ``place``: the mailbox's path within the source."""
     flags = MAILDIR_FLAGS.search(place)
     if flags and ("T" in flags[1] or "D" in flags[1]):  # small letters are a server's own keywords
@@ -77,7 +77,8 @@ def label_names(fields: dict[str, str]) -> list[str]:
 
 
 def _place(fields: dict[str, str]) -> str | None:
-    """Return TRASH or DRAFT if the labels, flags or fields of a mail say so, else None."""
+    """Return the reason that a mail's labels, flags and fields give for leaving it out (a draft, trash, spam, a chat),
+    or None."""
     labels = set(label_names(fields))
     for name, value in fields.items():
         if UNSENT.fullmatch(name) and value.strip().lower() not in ("", "0", "no", "false"):

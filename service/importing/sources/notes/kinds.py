@@ -41,7 +41,8 @@ MAX_AUTHORS = 50
 
 
 def is_chat(head: str) -> bool:
-    """True for an exported chat: on half of the lines with a date and time, or more, a speaker's name follows."""
+    """True for an exported chat (WhatsApp, Signal): on at least half of the lines that begin with a date and time, a
+    speaker's name follows."""
     stamps = speakers = 0
     for line in head[:HEAD_CHARACTERS].split("\n")[:CHAT_LINES]:
         line = plain_spaces(line[:LINE_CHARACTERS])
