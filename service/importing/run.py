@@ -57,7 +57,7 @@ class Gone:
 
 
 class ImportRecord:
-    """The counts of an import's outcomes. They are stored for each user who got documents from the import."""
+    """Counts what an import did, and stores the counts for each user who got documents from it."""
 
     def __init__(
         self, importer: str, source: str, *, update: bool, mine: bool | None = None, looked_at: bool = False

@@ -45,7 +45,7 @@ class SignOn:
 
     @property
     def new_users(self) -> int:
-        """The number of users below which a sign-on may create a user."""
+        """A limit: the sign-on of an unknown person creates a user only while there are fewer users than this."""
         return 0 if self.terms is None else self.terms.new_users
 
     async def bearer(self, key: str) -> str | UserName:

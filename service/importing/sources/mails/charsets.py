@@ -1,4 +1,4 @@
-"""Decoding bytes whose stated charset may be wrong: the bytes decide."""
+"""Decoding bytes whose stated charset may be wrong: it is used only if the bytes fit it."""
 
 from __future__ import annotations
 
