@@ -30,7 +30,8 @@ Positions = NDArray[np.intp]  # (C,)
 
 @dataclass(frozen=True, slots=True)
 class Helps:
-    """Logistic fit, on the dev split, of the probability that a document helps (gain above 0) given its score."""
+    """A logistic fit, on the dev split, of the probability that a document with some score helps (has a gain above
+    0)."""
 
     slope: float
     intercept: float
@@ -42,7 +43,7 @@ class Helps:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Meaning of a retriever's scores: thresholds and fits set by training; a field that is None never takes effect."""
+    """What a retriever's scores mean: thresholds and fits that training found. A field that is None has no effect."""
 
     threshold: float | None = None  # theta: if s1 is below it, the draft is revised
     floor: float | None = None  # a document that scores less is not shown to the chat model
@@ -53,20 +54,20 @@ class Calibration:
     ask_unrelated: float | None = None  # as ask_below for the history's relatedness; counts instead of it if both do
 
     def with_model(self, name: str) -> Calibration:
-        """Return the calibration for drafts by the chat model ``name``: its theta is the one measured with that model,
-        None if there is none. If training did not record thetas by model, its one theta holds for all."""
+        """Return the calibration for drafts by the chat model ``name``. Its theta is the one measured with that model,
+        None if there is none; if training measured only one theta for all models, that one."""
         return self if self.thresholds is None else replace(self, threshold=self.thresholds.get(name))
 
     def words(self) -> str:
-        """Describe theta and the margin in a clause."""
+        """Describe theta and the margin in words."""
         theta = "never revises" if self.threshold is None else f"theta {theta_words(self.threshold, 2)}"
         return theta + (
             "" if self.margin is None else f", shows what scores within {score_words(self.margin, 2)} of the best"
         )
 
     def relevance(self, score: float) -> float:
-        """Map a score to a relevance between 0 and 1 that rises with it: the probability that the document helps, if
-        one was fitted, else the score on another scale, with 0.5 for a score of 0."""
+        """Map a score to a relevance between 0 and 1: the fitted probability that the document helps; without a fit, a
+        function that rises with the score and is 0.5 at a score of 0."""
         if self.helps is not None:
             return self.helps.probability(score)
         return 0.5 + 0.5 * score / (1 + abs(score))
@@ -76,8 +77,9 @@ class Calibration:
         return self.threshold is not None and top_score is not None and top_score < self.threshold
 
     def asks(self, ranking: Sequence[ScoredDocument]) -> bool:
-        """True if the user is to be asked, because the history lacks what is needed: its relatedness, or s1 if that has
-        no floor or is unknown, is below the floor, or no document of a short history is related."""
+        """True if the user should be asked for facts because the history lacks them: its relatedness to the request is
+        below its floor, or s1 (the best score) is if relatedness has no floor or is unknown; or no document of a short
+        history is related."""
         if not ranking or (self.ask_below is None and self.ask_unrelated is None):
             return False
         short = is_short(ranking)
@@ -98,13 +100,13 @@ def is_unrelated(scored: ScoredDocument) -> bool:
 
 
 def is_short(ranking: Sequence[ScoredDocument]) -> bool:
-    """True for a history of fewer than MARGIN_FROM different texts."""
+    """True if the history holds fewer than MARGIN_FROM different texts."""
     return len(list(islice(_without_copies(ranking), MARGIN_FROM))) < MARGIN_FROM
 
 
 def relatedness_of(ranking: Sequence[ScoredDocument]) -> float | None:
-    """Return the mean relatedness of the RELATED different texts most related to the request; None if there are no
-    documents, or if any document's relatedness is unknown."""
+    """Return the mean relatedness of the RELATED texts most related to the request, without duplicates; None if there
+    are no documents, or if any document's relatedness is unknown."""
     if not ranking or any(scored.relatedness is None for scored in ranking):
         return None
     most_related = sorted(ranking, key=lambda scored: scored.relatedness or 0.0, reverse=True)
@@ -112,30 +114,27 @@ def relatedness_of(ranking: Sequence[ScoredDocument]) -> float | None:
 
 
 class Index(Protocol):
-    """One history, indexed so that many requests can be scored on it."""
+    """An indexed history, on which many requests can be scored."""
 
     def scores(self, request: Request, clock: Clock | None = None) -> Scores:
-        """Return the score of every document for the request, (C,), in the documents' order.
-
-        An index with several stages records the time of each in the clock; if the clock is late, the index leaves out
-        the slow stage and sets the clock's ``cut_short``.
-        """
+        """Return the score of every document for the request, (C,), in the documents' order. ``clock``: records the
+        time of each stage; if it is late, slow stages are skipped and its ``cut_short`` is set."""
         ...
 
 
 @runtime_checkable
 class RelatingIndex(Index, Protocol):
-    """An index that also measures each document's relatedness to a request, which a score does not tell."""
+    """An index that also measures how related each document is to a request; its scores do not tell that."""
 
     def relatedness(self, request: Request) -> Scores:
-        """Return each document's relatedness, (C,), in the documents' order: the higher of the request's cosines with
-        the document's text and with the document's own request; NaN if not known yet."""
+        """Return each document's relatedness to the request, (C,), in the documents' order. It is the higher of two
+        cosines: with the document's text and with its own request. NaN if not known yet."""
         ...
 
 
 class Retriever(ABC):
-    """Scores documents for a request. Scores can be compared among the documents of one request; across requests only
-    as far as ``calibration`` says."""
+    """Scores documents for a request. Scores of one request can be compared with each other; scores of different
+    requests only as far as ``calibration`` says."""
 
     name: str
     calibration: Calibration = UNCALIBRATED
@@ -144,27 +143,28 @@ class Retriever(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """Identify all that the scores depend on: a calibration holds only for the fingerprint it was made with."""
+        """A text that identifies everything that the scores depend on. A calibration is valid only for its own
+        fingerprint."""
         return self.name
 
     @abstractmethod
     def index(self, documents: Sequence[Document]) -> Index:
-        """Index a history, whose documents are ordered by age, oldest first."""
+        """Index a history. ``documents``: ordered by age, oldest first."""
 
     def update(self, previous: Index, documents: Sequence[Document]) -> Index:
-        """Index a history that changed since ``previous``, which this retriever made, as ``index`` would; where
-        possible what did not change is not computed again."""
+        """Index a history that changed since ``previous``, an index of this retriever. The result is the same as from
+        ``index``, but unchanged documents need not be computed again."""
         return self.index(documents)
 
     def rank(self, request: Request, documents: Sequence[Document]) -> list[ScoredDocument]:
-        """Return every document with its score, best first; of equal scores, the newest document first."""
+        """Return every document with its score, in descending order; of equal scores, the newest document first."""
         return ranked(documents, self.index(documents), request)
 
 
 def ranked(
     documents: Sequence[Document], index: Index, request: Request, clock: Clock | None = None
 ) -> list[ScoredDocument]:
-    """Return every document with its score, best first, and with its relatedness if the index measures it."""
+    """Return every document with its score, in descending order, and its relatedness if the index measures that."""
     scores = index.scores(request, clock)
     if not isinstance(index, RelatingIndex):
         return order(documents, scores)
@@ -172,7 +172,7 @@ def ranked(
 
 
 def order(documents: Sequence[Document], scores: Scores, relatedness: Scores | None = None) -> list[ScoredDocument]:
-    """Pair documents with their scores, best first; of equal scores the later document first."""
+    """Pair documents with their scores, in descending order; of equal scores, the later document first."""
     related: list[float | None] = [None] * len(scores)
     if relatedness is not None:
         related = [None if math.isnan(value) else value for value in relatedness.tolist()]
@@ -183,17 +183,17 @@ def order(documents: Sequence[Document], scores: Scores, relatedness: Scores | N
 
 
 def best_first(scores: Scores) -> Positions:
-    """Return the positions sorted by score, best first; of equal scores the later position first."""
+    """Return the positions of the scores in descending order, (C,); of equal scores, the later position first."""
     return np.lexsort((-np.arange(len(scores)), -scores))
 
 
 def content(document: Document) -> tuple[str, str]:
-    """Return a document's text and request, all that a model reads: documents equal in both are the same to it."""
+    """Return a document's text and request. Models read nothing else: documents with equal content score alike."""
     return document.text, document.request or ""
 
 
 def oldest_first(documents: Sequence[Document]) -> Positions:
-    """Return the documents' positions sorted by time; in the given order if any document has no time."""
+    """Return the documents' positions sorted by time, (C,); in the given order if any document has no time."""
     times = [document.timestamp for document in documents if document.timestamp is not None]
     if len(times) < len(documents):
         return np.arange(len(documents))
@@ -203,9 +203,9 @@ def oldest_first(documents: Sequence[Document]) -> Positions:
 def choose(
     ranking: Sequence[ScoredDocument], k: int, calibration: Calibration, *, exactly: bool = False
 ) -> list[ScoredDocument]:
-    """Choose at most k documents to show, the best first and each text once. Left out are documents below the floor,
-    and in a short history those unrelated to the request, in a longer one those more than the margin below the best.
-    ``exactly``: the request names k, so only the floor counts."""
+    """Choose at most k documents to show, the best first and without duplicate texts. Not chosen are documents below
+    the floor; in a short history, unrelated ones; in a longer history, those more than the margin below the best.
+    ``exactly``: the user asked for k documents, so only the floor counts."""
     least = [] if calibration.floor is None else [calibration.floor]
     if not exactly:
         if is_short(ranking):
@@ -217,8 +217,7 @@ def choose(
 
 
 def _without_copies(ranking: Iterable[ScoredDocument]) -> Iterator[ScoredDocument]:
-    """The documents without those that repeat the text of a better one, but for case and spaces: a second copy shows a
-    model nothing new."""
+    """Yield the documents without duplicates: of texts that differ only in case and spaces, the first stays."""
     texts = set()
     for scored in ranking:
         text = " ".join(scored.document.text.casefold().split())

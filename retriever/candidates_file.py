@@ -1,7 +1,7 @@
-"""The format of a file of requests with their documents, which ``pearl rank`` scores and gains are recorded in.
+"""Reading files of requests with their documents, as ``pearl rank`` takes them.
 
-``{"request", "timestamp"?, "documents": [{"text", "request"?, "timestamp"?, "id"?}, ...]}``; a request without a time
-counts as made now, and documents without times as ordered by age.
+``{"request", "timestamp"?, "documents": [{"text", "request"?, "timestamp"?, "id"?}, ...]}``, a line each. A request
+without a time counts as made now; documents without times must be ordered by age.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pearl.text.usable import check_characters, check_id, check_text, json_type,
 
 
 def parse_candidates(value: dict[str, Any], now: float) -> tuple[Request, list[Document]]:
-    """Read a line's request and documents, in the line's order. Raises InputError with ``param`` set to the field."""
+    """Read a line's request and documents. ``now``: the time of requests without one. Raises InputError with ``param``
+    set to the field."""
     if "request" not in value:
         raise InputError("'request' is missing.", param="request", code="missing_field")
     timestamp = value.get("timestamp")
@@ -29,7 +30,7 @@ def parse_candidates(value: dict[str, Any], now: float) -> tuple[Request, list[D
 
 
 def _document(value: Any, position: int, now: float) -> Document:
-    """A candidate; an empty text is one too, it just scores badly."""
+    """Read a document; an empty text is allowed."""
     where = f"documents.{position}"
     if not isinstance(value, dict):
         raise InputError(f"must be an object, not {json_type(value)}.", param=where, code="wrong_type")

@@ -1,4 +1,4 @@
-"""Retrievers by name: one entry each, from which settings, help, routes and documentation take their lists."""
+"""The table of retrievers by name, from which settings, help, routes and documentation take their lists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from retriever.models.encoder import Encoder
 
 @dataclass(frozen=True, slots=True)
 class RetrieverEntry:
-    """The entry of a retriever that can be asked for by name."""
+    """A retriever's entry in the table of retrievers."""
 
     name: str
     summary: str  # a noun phrase for tables and help
@@ -57,13 +57,13 @@ SERVED = tuple(entry.name for entry in ENTRIES if entry.served)
 
 
 def is_named(name: str) -> bool:
-    """True if ``name`` stands for a retriever by itself; False for an artifact's folder."""
+    """True if ``name`` is a retriever's name; False if it is an artifact's folder."""
     kind, colon, _ = name.partition(":")
     return any(entry.name == name for entry in ENTRIES) or (kind == LikelihoodRetriever.name and bool(colon))
 
 
 def find_entry(name: str) -> RetrieverEntry:
-    """Find the entry of a retriever, or make one for an artifact's folder. Raises NotFound that lists the names."""
+    """Find a retriever's entry, or make one for an artifact's folder. Raises NotFound; the message lists the names."""
     for entry in ENTRIES:
         if entry.name == name:
             return entry
@@ -83,8 +83,6 @@ def find_entry(name: str) -> RetrieverEntry:
 
 
 def make_retriever(name: str, encoder: Encoder) -> Retriever:
-    """Make a retriever by its entry's name or an artifact's folder.
-
-    Raises NotFound that lists the names, and InputError for an artifact that cannot be used.
-    """
+    """Make a retriever by its name or from an artifact's folder. Raises NotFound for an unknown name, InputError for an
+    unusable artifact."""
     return find_entry(name).make(encoder)

@@ -1,7 +1,6 @@
-"""BM25, the baseline of published systems: rank-bm25's Okapi variant, k1 = 1.5, b = 0.75.
+"""BM25, the baseline of published systems, from the library rank-bm25: the Okapi variant, k1 = 1.5, b = 0.75.
 
-The trained retriever's signals come from another index (``retriever.history.lexical``), which gives the same scores at
-serving speed.
+The trained retriever uses a faster index with the same scores, ``retriever.history.lexical``.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class BM25Retriever(Retriever):
 
 class OkapiIndex:
     def __init__(self, texts: Sequence[list[str]]) -> None:
-        """Index texts, each given as the list of its words."""
+        """Index texts; each is given as a list of its words."""
         self._size = len(texts)
         self._okapi: BM25Okapi | None = None
         if any(texts):  # without a word there is no mean length to divide by

@@ -1,4 +1,4 @@
-"""Dense retrieval: inner products of embeddings of texts or requests (exact faiss search), and fusion with BM25."""
+"""Dense retrieval by inner products of embeddings, of texts or of requests, and its fusion with BM25."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DenseRetriever(Retriever):
 
 
 class DenseRequestsRetriever(DenseRetriever):
-    """Scores by the request's cosine with the request each document answered, or with its text if it has none."""
+    """Scores a document by the request's cosine with the document's own request; without one, with its text."""
 
     name = "dense-requests"
 
@@ -39,10 +39,9 @@ class DenseRequestsRetriever(DenseRetriever):
 
 
 class DenseSumRetriever(Retriever):
-    """Adds the request's cosine with the document's text and its cosine with the request that the document answered.
+    """Scores a document by the sum of two cosines with the request: of the document's text and of its own request.
 
-    For a document without a request the text's cosine counts twice: counted once, it would rank the document below
-    nearly all that have a request.
+    If a document has no request, the text's cosine counts twice; otherwise it would rank below almost all others.
     """
 
     name = "dense-sum"
@@ -70,8 +69,8 @@ class DenseSumIndex:
 
 class DenseIndex:
     def __init__(self, vectors: Vectors | None, encoder: Encoder) -> None:
-        """Index ``vectors``, (C, E), None for an empty history. If some are NaN (not embedded yet), all score 0:
-        cosines of some documents would outrank the others."""
+        """Index ``vectors``, (C, E); None for an empty history. If any is NaN (not embedded yet), all documents score
+        0, because the embedded ones would outrank the others."""
         self._encoder = encoder
         self._index = None
         self._size = 0 if vectors is None else len(vectors)
@@ -120,7 +119,7 @@ class FusionIndex:
 
 
 def ranks(scores: Scores) -> Scores:
-    """The rank of each score from 1, equal scores sharing the mean of their ranks: (C,) -> (C,)."""
+    """Return each score's rank, (C,), counted from 1 for the highest. Equal scores get the mean of their ranks."""
     _, group, counts = np.unique(-scores, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return (last - (counts - 1) / 2.0)[group].astype(np.float32)

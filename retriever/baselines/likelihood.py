@@ -1,6 +1,6 @@
-"""The likelihood of the request given a document, log p(q given d) under a small model (Sachan et al. 2022).
+"""Scoring documents by the request's log-likelihood given the document under a small model (Sachan et al. 2022).
 
-The name ``likelihood`` stands for the embedded model, ``likelihood:google/flan-t5-base`` for the paper's.
+The name ``likelihood`` stands for the embedded model, ``likelihood:google/flan-t5-base`` for the paper's model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class LikelihoodRetriever(Retriever):
     name = "likelihood"
 
     def __init__(self, model: str = EMBEDDED) -> None:
-        """``model`` is ``embedded``, or a causal or encoder-decoder model of transformers by name or folder."""
+        """``model``: ``embedded``, or the name or folder of a causal or encoder-decoder model of transformers."""
         self._model_name = model
         if model != EMBEDDED:
             self.name = f"{LikelihoodRetriever.name}:{model}"
@@ -60,7 +60,7 @@ class LikelihoodRetriever(Retriever):
 
 
 class LikelihoodIndex:
-    """A history's documents as prompt tokens, computed at the first request."""
+    """A history's documents, which are tokenized at the first request."""
 
     def __init__(self, retriever: LikelihoodRetriever, texts: Sequence[str]) -> None:
         self._retriever = retriever

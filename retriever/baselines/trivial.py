@@ -1,4 +1,4 @@
-"""Trivial baselines: the most recent documents first, whatever the request, or documents in random order."""
+"""Trivial baselines, which ignore the request: the most recent documents first, or a random order."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from retriever.base import Index, Retriever, Scores, oldest_first
 
 
 class RecentRetriever(Retriever):
-    """Scores documents by recency, 1 / (1 + number of newer documents): 1 for the newest of any history."""
+    """Scores a document by recency, 1 / (1 + number of newer documents), so the newest scores 1."""
 
     name = "recent"
 
     def index(self, documents: Sequence[Document]) -> Index:
-        """Index documents by time, or by position if one has no time."""
+        """Order a history by time, or by position if any document has no time."""
         newer = np.empty(len(documents), np.float64)
         newer[oldest_first(documents)] = np.arange(len(documents))[::-1]
         return RecentIndex((1.0 / (1.0 + newer)).astype(np.float32))
@@ -33,7 +33,7 @@ class RecentIndex:
 
 
 class RandomRetriever(Retriever):
-    """Scores documents at random in [0, 1); seed, request and number of documents determine the scores."""
+    """Scores documents at random in [0, 1). The same seed, request and number of documents give the same scores."""
 
     name = "random"
 

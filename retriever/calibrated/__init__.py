@@ -1,1 +1,1 @@
-"""The trained retriever: signals, head, cross-encoder, cascade, and the artifact that holds them."""
+"""The trained retriever: cheap signals, a head that scores from them, a cross-encoder, and the artifact of all."""

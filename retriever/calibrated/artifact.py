@@ -1,8 +1,8 @@
-"""An artifact: one folder that carries a trained retriever with its configuration, calibration and figures.
+"""An artifact: a folder with a trained retriever, its configuration, its calibration and its figures.
 
 artifact.json          what it is, what it was trained on and how, the threshold, the figures
-signals.safetensors    the weights of words, of the head, and the trees of the level
-cross-encoder/         weights, tokenizer and configuration; not there when the first stage stands alone
+signals.safetensors    weights of words, weights of the head, and the trees of the level
+cross-encoder/         weights, tokenizer and configuration; missing if the head alone scores
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SHIPPED = Path(__file__).parents[1] / "embedded"
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """The contents of ``artifact.json``; the fields ``threshold`` to ``ask_unrelated`` form its ``calibration``."""
+    """The content of ``artifact.json``; the fields ``threshold`` to ``ask_unrelated`` form its ``calibration``."""
 
     name: str
     encoder: str
@@ -78,7 +78,7 @@ class Artifact:
 
     @property
     def fingerprint(self) -> str:
-        """Identify all that the artifact's scores depend on; theta, margin and floors are not part of it."""
+        """A text that identifies everything that the scores depend on; theta, margin and floors do not count."""
         cascade = [self.reranked, self.weight, None, self.max_tokens]  # None: a bound that artifacts had once
         reading = [self.request_words, self.own_requests]
         # what reads as all earlier artifacts did keeps its name, under which users have calibrated it
@@ -92,7 +92,7 @@ class Artifact:
 
     @property
     def is_split_by_time(self) -> bool:
-        """True if histories were split by time, so that the figures are of the users that it was trained on."""
+        """True if histories were split by time: its figures were then measured on the users that it was trained on."""
         return bool(self.training.get("split", {}).get("by") == "time")
 
     @property
@@ -100,7 +100,8 @@ class Artifact:
         return Cascade(self.reranked, self.weight)
 
     def inherited(self) -> str:
-        """Describe its calibration, training data and figures in a paragraph, after a warning not to use it, if any."""
+        """Describe the calibration, training data and figures in a paragraph. If the artifact is not to be used, a
+        warning comes first."""
         warning = f"Do not use this artifact: {'; '.join(self.do_not_use)}. " if self.do_not_use else ""
         figures = ", ".join(
             f"{name} {value['value']:.3g} [{value['low']:.3g}, {value['high']:.3g}]"
@@ -117,7 +118,7 @@ class Artifact:
 
 
 def write_manifest(folder: Path, artifact: Artifact) -> None:
-    """Write ``artifact.json`` for the files in the folder. Do it last: the manifest makes them an artifact."""
+    """Write ``artifact.json``, with digests of the files in the folder. Call it when all other files are written."""
     content = manifest_json(replace(artifact, files=carried_files(folder, (MANIFEST, PARTIAL))))
     partial = folder / PARTIAL
     partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -125,7 +126,7 @@ def write_manifest(folder: Path, artifact: Artifact) -> None:
 
 
 def manifest_json(artifact: Artifact) -> dict[str, Any]:
-    """Return the contents of ``artifact.json`` as JSON values."""
+    """Return the content of ``artifact.json`` as JSON values."""
     content = asdict(artifact) | {"threshold": theta_json(artifact.threshold)}
     if artifact.thresholds is not None:
         content["thresholds"] = {model: theta_json(theta) for model, theta in artifact.thresholds.items()}
@@ -133,7 +134,7 @@ def manifest_json(artifact: Artifact) -> dict[str, Any]:
 
 
 def write_signals(folder: Path, parts: CalibratedParts) -> None:
-    """Write the word weights, the head and the level to ``signals.safetensors``: all parts but the cross-encoder."""
+    """Write all parts except the cross-encoder to ``signals.safetensors``: word weights, head and level."""
     from safetensors.numpy import save_file
 
     tensors: dict[str, NDArray[Any]] = {"words": parts.words.weights.astype(np.float16)} | parts.head.tensors()
@@ -143,7 +144,8 @@ def write_signals(folder: Path, parts: CalibratedParts) -> None:
 
 
 def read_manifest(folder: Path) -> Artifact:
-    """Read the manifest of an artifact. Raises InputError if the folder is no artifact or has another format."""
+    """Read ``artifact.json``. Raises InputError if the folder is no artifact, or has another format or other
+    signals."""
     missing = InputError(
         f"{folder}: is not an artifact: it has no {MANIFEST}. Name a folder that 'pearl train' wrote.",
         code="not_an_artifact",
@@ -170,8 +172,8 @@ def read_manifest(folder: Path) -> Artifact:
 
 
 def read_whole(folder: Path) -> Artifact:
-    """Read the manifest of an artifact that is to be changed, and check its files. Raises InputError for a missing,
-    foreign or changed file, which writing the manifest again would approve."""
+    """Read the manifest of an artifact and check its files. Raises InputError if a file is missing, changed or foreign.
+    Call it before writing the manifest again, which records new digests."""
     artifact = read_manifest(folder)
     check_carried(folder, artifact.files, (SIGNALS,), (MANIFEST, PARTIAL))
     return artifact
@@ -179,10 +181,8 @@ def read_whole(folder: Path) -> Artifact:
 
 @lru_cache(maxsize=4)
 def load_artifact(folder: Path) -> tuple[Artifact, CalibratedParts]:
-    """Load the manifest and the parts of the retriever, once per folder and process.
-
-    Raises InputError for an artifact with a missing, foreign or changed file.
-    """
+    """Load an artifact's manifest and trained parts; the last few folders are cached. Raises InputError if a file is
+    missing, changed or foreign."""
     artifact = read_whole(folder)
     from safetensors.numpy import load_file
 
@@ -196,7 +196,7 @@ def load_artifact(folder: Path) -> tuple[Artifact, CalibratedParts]:
 
 
 def artifact_retriever(folder: Path, encoder: Encoder) -> CalibratedRetriever:
-    """Load the retriever of an artifact. Raises InputError, also for another encoder than it was trained with."""
+    """Load the retriever of an artifact. Raises InputError if it is damaged or was trained with another encoder."""
     artifact, parts = load_artifact(folder.resolve())
     if encoder.name != artifact.encoder:
         raise InputError(

@@ -1,8 +1,8 @@
-"""The head, which predicts the gain from cheap signals; the cascade, which mixes its scores with a cross-encoder's; and
-the level of a score: how much the chosen document is expected to help.
+"""The scoring models: the head, which predicts the gain from cheap signals; the cascade, which mixes its scores with a
+cross-encoder's; and the level, which predicts how much the chosen document helps.
 
-Comparing documents tells which one helps most, but not how much: a head that chooses well among commits also does among
-mails, but its score means less there. So the level is another model's, for the chosen document alone.
+A head that ranks documents well may still misjudge how much the best one helps. So the level is a model of its own, for
+the chosen document alone.
 
 Dimensions in comments: C candidates, S signals, M members of the ensemble, H hidden units, I inputs, T trees, N nodes
 of all trees.
@@ -28,7 +28,7 @@ CLIP = 5.0  # standard deviations: a signal far outside what was seen in trainin
 
 @dataclass(frozen=True, slots=True)
 class SignalHead:
-    """Predicts gains from signals: the mean of small networks, each with two hidden layers and a direct linear one."""
+    """Predicts the gain from signals: the mean of small networks with two hidden layers and a direct linear layer."""
 
     mean: Floats  # (S,)
     scale: Floats  # standard deviation, (S,)
@@ -41,8 +41,8 @@ class SignalHead:
     bias: Floats  # (M,)
 
     def inputs(self, signals: Floats) -> Floats:
-        """Standardise signals, (C, S), and clip outliers. A signal that is not known yet (NaN) counts as its mean in
-        training, which says nothing for or against."""
+        """Standardise signals, (C, S), and clip outliers. A signal that is not known yet (NaN) becomes 0, its mean in
+        training."""
         return np.asarray(np.nan_to_num(np.clip((signals - self.mean) / self.scale, -CLIP, CLIP)), np.float32)
 
     def logits(self, signals: Floats) -> Floats:
@@ -64,7 +64,7 @@ class SignalHead:
 
 
 def silent(head: SignalHead) -> SignalHead:
-    """Return a head that scores everything 0, so that a cross-encoder's logit alone is the score."""
+    """Return a head that scores every document 0, so that only the cross-encoder's logits count."""
     return replace(
         head, outer=np.zeros_like(head.outer), direct=np.zeros_like(head.direct), bias=np.zeros_like(head.bias)
     )
@@ -82,17 +82,14 @@ Reader = Callable[[Iterable[Positions]], Generator[Scores, None, None]]
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """Mixes the cross-encoder's logits of the best documents with their first-stage scores; all others keep theirs."""
+    """Lets a cross-encoder read the documents with the best first scores, and mixes its logits into these scores."""
 
     most: int = MOST  # documents to read
     weight: float = 1.0  # of the logit; the first stage's score has the rest
 
     def scores(self, first: Scores, read: Reader, clock: Clock) -> Scores:
-        """Return calibrated scores, (C,): those of the first stage, ``first``, with the best of them mixed with the
-        logits that ``read`` gives for batches of positions.
-
-        If time runs out part-way, the logits read so far are discarded.
-        """
+        """Return scores, (C,): the head's scores ``first``, into which logits are mixed for the best documents.
+        ``read``: yields the logits of batches of positions. If the clock is late, ``first`` is returned unchanged."""
         best = best_first(first)[: self.most]
         scores = first.copy()
         parts = [best[start : start + AT_ONCE] for start in range(0, len(best), AT_ONCE)]
@@ -110,9 +107,8 @@ LEADING = 3  # documents whose mean score is an input
 
 
 def level_inputs(head: SignalHead, signals: Floats, scores: Floats) -> Floats:
-    """Return the inputs of a Level, (I,), from all documents' signals, (C, S), and scores, (C,): the best document's
-    signals standardised, its score, the means of the leading and of all scores, their spread, and its lead over the
-    second."""
+    """Return the inputs of a Level, (I,): the best document's standardised signals and score, the means of the leading
+    scores and of all, the standard deviation, and the best document's lead over the second."""
     best = int(scores.argmax())
     ordered = np.sort(scores)[::-1]
     lead = ordered[0] - ordered[1] if len(ordered) > 1 else 0.0
@@ -122,7 +118,7 @@ def level_inputs(head: SignalHead, signals: Floats, scores: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Predicts the chosen document's score: the mean of regression trees, whose left child is the next node."""
+    """Predicts the chosen document's score by the mean of regression trees. A node's left child is the next node."""
 
     roots: NDArray[np.int32]  # indices of the trees' first nodes, (T,)
     asked: NDArray[np.int8]  # index of the input that decides, -1 in a leaf, (N,)
@@ -131,12 +127,12 @@ class Level:
     value: Floats  # the score of a leaf, (N,)
 
     def moved(self, head: SignalHead, signals: Floats, scores: Floats) -> Floats:
-        """Shift all scores of the head, (C,), by the one amount that brings the best score to its level: order and
-        distances stay. ``signals``: (C, S)."""
+        """Add one number to all scores, (C,), so that the best score equals the level's prediction; differences stay
+        the same. ``signals``: (C, S)."""
         return scores + np.float32(self.score(level_inputs(head, signals, scores)) - scores.max())
 
     def score(self, inputs: Floats) -> float:
-        """Predict the score of the chosen document from its inputs, (I,)."""
+        """Predict the score of the chosen document from the inputs that ``level_inputs`` returns, (I,)."""
         nodes = self.roots
         while (inner := self.asked[nodes] >= 0).any():
             left = inputs[self.asked[nodes]] <= self.most[nodes]
@@ -149,7 +145,7 @@ class Level:
 
     @classmethod
     def of(cls, tensors: Mapping[str, NDArray[Any]]) -> Level | None:
-        """Make the trees from tensors by name; None if there are no tensors of trees."""
+        """Make the trees from tensors by name; None if the tensors hold no trees."""
         if not any(name.startswith(PREFIX) for name in tensors):
             return None
         return cls(**{field.name: tensors[PREFIX + field.name] for field in fields(cls)})

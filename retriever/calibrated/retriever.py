@@ -1,6 +1,6 @@
-"""The generation-calibrated retriever: signals over the whole history, the cross-encoder over the best of it.
+"""The generation-calibrated retriever: a head scores all documents by signals; a cross-encoder may read the best ones.
 
-Its score s measures the gain: s = 0 is a gain of y0 nats (the anchor), and each unit of s is tau nats more (equations 2
+A score s measures the gain: s = 0 is a gain of y0 nats (the anchor), and each unit of s is tau nats more (equations 2
 and 3 of papers/pearl.txt). Dimensions in comments: C candidates, S signals.
 """
 
@@ -79,7 +79,7 @@ class CalibratedRetriever(Retriever):
     def scores(
         self, request: Request, documents: Sequence[Document], signals: SignalIndex, kept_ids: KeptIds, clock: Clock
     ) -> Scores:
-        """Return each document's score, (C,). ``kept_ids``: a cache of documents' tokens, added to here."""
+        """Return each document's score, (C,). ``kept_ids``: a cache of documents' tokens, to which this call adds."""
         parts, cascade = self._parts, self._cascade
         cross_encoder = parts.cross_encoder
         with clock.stage("first_stage_ms"):
@@ -125,7 +125,8 @@ class CalibratedIndex:
         return scores - np.float32(OTHER_LANGUAGE) * self._in_another_language(request)
 
     def _in_another_language(self, request: Request) -> Scores:
-        """1 for a document in another language than the request wants, (C,); 0 for all where no document is in that."""
+        """Return 1 for each document in another language than the request wants, (C,); all 0 if no document is in that
+        language."""
         others = np.zeros(len(self._documents), np.float32)
         wanted = wanted_language(request.text)
         if wanted is None:

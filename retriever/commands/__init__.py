@@ -1,1 +1,1 @@
-"""One module per command of the command line, as :mod:`pearl.cli.commands` has them."""
+"""The retriever's commands, one module for each, in the form that :mod:`pearl.cli.commands` describes."""

@@ -63,7 +63,8 @@ def rank(
 
 @contextmanager
 def _destination(output: str) -> Iterator[IO[bytes]]:
-    """Yield a file to write to; its content goes to ``output`` if all went well, else that stays as it was."""
+    """Yield a file whose content goes to ``output`` if the block ends without an error; else ``output`` stays
+    unchanged."""
     target = Path(output)
     if output == "-" or not replaceable(target):
         with tempfile.TemporaryFile() as file:
@@ -94,7 +95,7 @@ def _rank_all(retriever: Retriever, source: Path, output: IO[bytes]) -> None:
 
 
 def _scored(index: Index, request: Request, calibration: Calibration) -> dict[str, Any]:
-    """Scores in the documents' order; their age decides between equal ones, which scores alone do not show."""
+    """Return the scores, in the documents' order, as the fields of an output line."""
     scores = index.scores(request).tolist()
     top_score = max(scores, default=None)
     return {"scores": scores, "top_score": top_score, "below_threshold": calibration.is_below_threshold(top_score)}

@@ -1,1 +1,1 @@
-"""Indexes of a user's history: words, n-grams, embeddings and signals, computed once and kept."""
+"""Indexes of a user's history: words, n-grams, embeddings and signals, computed once per history."""

@@ -1,5 +1,5 @@
-"""Signals of copying: past texts are used in place of the unknown target, so that the n-grams they share with a
-candidate estimate those that the target shares with it.
+"""Signals of copying: how many n-grams would a candidate share with the text to be written? That text (the target) is
+unknown, so past texts stand in for it: the most similar and the most recent.
 
 Dimensions in comments: C candidates oldest first, J texts used in place of the target.
 """
@@ -25,7 +25,7 @@ RECENCY_DECAY = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """N-grams that each candidate shares with past texts in place of the unknown target, as log(1 + count)."""
+    """Numbers of n-grams, as log(1 + count), that each candidate shares with past texts, in place of the target."""
 
     similar: Floats  # with the texts most similar to the request, weighted by likeness, (C,)
     recent: Floats  # with the most recent texts, weighted by recency, (C,)
@@ -36,10 +36,10 @@ class Copies:
 
 
 class CopyIndex:
-    """An index of the word bigrams and trigrams that the texts of a history share; it needs at least one text."""
+    """An index of the word bigrams and trigrams that a history's texts share. The history must not be empty."""
 
     def __init__(self, texts: Ragged) -> None:
-        """Index texts, given as the hashes of each one's words, oldest first."""
+        """Index texts, each given as its words' hashes, oldest first."""
         self._texts = texts
         postings = self._postings_of(np.arange(len(texts.lengths)))
         self._sizes = postings.different().astype(np.float32)
@@ -52,16 +52,17 @@ class CopyIndex:
         self._recent_words = float(np.average(self._log_words[recent], weights=decay))
 
     def _postings_of(self, positions: Places) -> Postings:
-        """The postings of these texts' n-grams."""
+        """Return the postings of the n-grams in these texts."""
         return Postings(*pairs_and_triples(self._texts.take(positions, SEEN_WORDS)), len(positions))
 
     @property
     def series(self) -> float:
-        """Return the mean over the latest texts of log(1 + number of n-grams shared with the preceding text)."""
+        """The mean, over the latest texts, of log(1 + number of n-grams shared with the text before)."""
         return float(self.neighbours[-RECENT:].mean())
 
     def copies(self, likeness: Floats) -> Copies:
-        """Count the shared n-grams, given the ``likeness`` of each text's request to the present request, (C,)."""
+        """Count the shared n-grams. ``likeness``: similarity of each document's request to the present request,
+        (C,)."""
         similar = np.argsort(-likeness, kind="stable")[:STANDING]  # (J,)
         closeness = np.exp((likeness[similar] - likeness[similar[0]]) / LIKENESS_WIDTH)
         by_likeness, most_similar = self._shared(similar, closeness)
@@ -75,7 +76,8 @@ class CopyIndex:
         )
 
     def _shared(self, standing: Places, weight: NDArray[np.floating]) -> tuple[Floats, Floats]:
-        """The weighted mean and the maximum over the ``standing`` texts; none stands in for itself."""
+        """Return the weighted mean and the maximum of shared n-grams over the texts ``standing``, (C,) each; a text
+        does not count for itself."""
         terms, owners = self._postings_of(standing).pairs()
         hits = self._postings.find(terms)
         cells = owners[hits.places] * self._postings.size + hits.documents

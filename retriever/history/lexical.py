@@ -26,8 +26,8 @@ EPSILON = 0.25  # of the mean idf: what a word in more than half of the document
 
 
 def words(text: str) -> list[str]:
-    """Split a text into lower-cased runs of letters, digits and underscores, variant spellings made one; where a script
-    has no spaces between words, into pairs of neighbouring signs."""
+    """Split a text into lower-cased words, with variant spellings unified. In scripts without spaces between words,
+    each pair of neighbouring characters is a word."""
     text = folded(text)
     if text.isascii() or not SIGN.search(text):
         return words_of(WORD, text)
@@ -49,7 +49,7 @@ def hashed_words(texts: Sequence[str]) -> Ragged:
 
 class BM25Index:
     def __init__(self, texts: Ragged) -> None:
-        """Index texts, given as the hashes of each one's words."""
+        """Index texts, each given as its words' hashes."""
         self.postings = Postings(texts.values, texts.owners(), len(texts.lengths))
         mean_length = texts.values.size / max(len(texts.lengths), 1)
         self._dampings = K1 * (1 - B + B * texts.lengths / max(mean_length, 1e-9))  # (C,)
@@ -61,7 +61,8 @@ class BM25Index:
         return self.weigh(self.postings.find(word_hashes(times)), np.array(list(times.values())))
 
     def weigh(self, hits: Hits, times: Places) -> Scores:
-        """Return the BM25 score of each document, (C,), for the words found, each ``times`` (Q,) in the request."""
+        """Return each document's BM25 score, (C,). ``hits``: where the request's words occur; ``times``: how often each
+        word is in the request, (Q,)."""
         idf = self._idf(hits.found)  # (Q,)
         idf[idf < 0] = EPSILON * self._mean_idf
         weights = idf[hits.places] * hits.counts * (K1 + 1) / (hits.counts + self._dampings[hits.documents])  # (H,)
@@ -69,5 +70,5 @@ class BM25Index:
         return scores.astype(np.float32)
 
     def _idf(self, documents: Places) -> NDArray[np.float64]:
-        """The inverse document frequency of words found in this many documents."""
+        """Return the inverse document frequency of words that occur in the given numbers of documents."""
         return np.asarray(np.log(self.postings.size - documents + 0.5) - np.log(documents + 0.5))

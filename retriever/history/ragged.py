@@ -1,8 +1,8 @@
-"""Lists of different lengths, end to end in one array, for array operations on a whole history; and the values of such
-lists: hashes of 64 bits, of words, word n-grams and letter triples, from which no text can be restored.
+"""Lists of different lengths in one array, for array operations on a whole history; and 64-bit hashes of words, word
+n-grams and character trigrams as their values.
 
-Python salts its hashes anew in every process, so these are for indexes in memory, never for files. Dimensions in
-comments: L lists, V values of all of them.
+Python's hashes differ in every process, so they must not be written to files. Dimensions in comments: L lists, V values
+of all of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Ragged:
         return cls(values, made, np.cumsum(made) - made)
 
     def take(self, lists: Places, longest: int | None = None) -> Ragged:
-        """Return some of the lists, in the order given, each cut to at most ``longest`` values."""
+        """Return the given lists, in the given order, each cut to at most ``longest`` values."""
         lengths = self.lengths[lists] if longest is None else np.minimum(self.lengths[lists], longest)
         return Ragged.of(self.values[ranges(self.starts[lists], lengths)], lengths)
 
@@ -43,16 +43,16 @@ class Ragged:
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
     def runs(self, size: int) -> tuple[Places, Places]:
-        """Return the start of every run of ``size`` consecutive values within a list, and the index of that list."""
+        """Return the start of every run of ``size`` consecutive values in a list, and that list's index."""
         counts = np.maximum(self.lengths - (size - 1), 0)
         return ranges(self.starts, counts), np.repeat(np.arange(len(counts)), counts)
 
     def common_beginnings(self, values: Terms) -> Places:
-        """Return the number of leading values that each list has in common with ``values``, (L,)."""
+        """Return how many leading values each list shares with ``values``, (L,)."""
         return self._common(values, self.starts, 1)
 
     def common_ends(self, values: Terms) -> Places:
-        """Return the number of trailing values that each list has in common with ``values``, (L,)."""
+        """Return how many trailing values each list shares with ``values``, (L,)."""
         return self._common(values[::-1], self.starts + self.lengths - 1, -1)
 
     def _common(self, values: Terms, first: Places, step: int) -> Places:
@@ -68,7 +68,7 @@ class Ragged:
 
 
 def ranges(starts: Places, lengths: Places) -> Places:
-    """Concatenate ranges of integers: for each i, ``lengths[i]`` of them from ``starts[i]`` on."""
+    """Concatenate ranges of integers: the i-th begins at ``starts[i]`` and has ``lengths[i]`` numbers."""
     ends = np.cumsum(lengths)
     return np.repeat(starts - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
 
@@ -84,7 +84,7 @@ def word_hashes(words: Iterable[str]) -> Terms:
 
 
 def pairs_and_triples(words: Ragged) -> tuple[Terms, Places]:
-    """Return the hashes of all word bigrams and trigrams, and the index of the list that each is from."""
+    """Return the hashes of all word bigrams and trigrams, and the index of each one's list."""
     runs = []
     for factors in (OF_PAIR, OF_TRIPLE):
         starts, owners = words.runs(len(factors))
@@ -97,7 +97,7 @@ def pairs_and_triples(words: Ragged) -> tuple[Terms, Places]:
 
 
 def letter_triples(texts: Sequence[str]) -> tuple[Terms, Places]:
-    """Return the hashes of the character trigrams of texts, padded with spaces, and each one's text by index."""
+    """Return the hashes of texts' character trigrams, padded with spaces, and the index of each trigram's text."""
     codes = np.frombuffer("".join(f" {text} " for text in texts).encode("utf-32-le"), np.uint32).astype(np.uint64)
     letters = Ragged.of(codes, [len(text) + 2 for text in texts])
     starts, owners = letters.runs(3)
@@ -106,7 +106,7 @@ def letter_triples(texts: Sequence[str]) -> tuple[Terms, Places]:
 
 
 def _mixed(numbers: Terms) -> Terms:
-    """Different numbers that look random for different ones (the end of splitmix64)."""
+    """Map numbers to random-looking ones, without collisions (the end of splitmix64)."""
     mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))

@@ -1,4 +1,4 @@
-"""Features of each document of a history by itself ("readings"), which stay valid when other documents change.
+"""Features that depend on one document alone ("readings"), so they stay valid when other documents change.
 
 Dimensions in comments: C documents, E embedding size.
 """
@@ -22,7 +22,7 @@ LONGEST_AREA = 60
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """The features of documents, each read off one document alone: words, areas and embeddings."""
+    """The features of documents that depend on one document alone: words, areas and embeddings."""
 
     words: Ragged  # hashes of each text's words
     request_words: Ragged  # hashes of each request's words
@@ -34,7 +34,7 @@ class Readings:
 
     @classmethod
     def of(cls, documents: Sequence[Document], encoder: Encoder, weights: WordWeights) -> Readings:
-        """Compute the readings of ``documents``, of which there must be at least one."""
+        """Compute the readings of at least one document."""
         texts = [document.text for document in documents]
         requests = [document.request or "" for document in documents]
         request_texts = [request or text for request, text in zip(requests, texts, strict=True)]
@@ -69,7 +69,7 @@ class Readings:
         )
 
     def take(self, rows: Places) -> Readings:
-        """Return the readings of the documents at ``rows``, in the order given."""
+        """Return the readings of the documents at ``rows``, in this order."""
         return Readings(
             self.words.take(rows),
             self.request_words.take(rows),
@@ -82,12 +82,13 @@ class Readings:
 
 
 def area_hashes(requests: Sequence[str]) -> Terms:
-    """Return the hash of each request's area, 0 for a request that names no area."""
+    """Return the hash of each request's area, (C,); 0 if the request names no area."""
     areas = [area(request) for request in requests]
     return np.where([bool(named) for named in areas], word_hashes(areas), np.uint64(0))
 
 
 def area(request: str) -> str:
-    """Return the area of a request: what stands before its first colon, as in ``transport-helper: ask the helper``."""
+    """Return a request's area: the words before its first colon (``transport-helper: ask the helper``), "" without
+    one."""
     head, colon, _ = request.partition(":")
     return head.strip().lower() if colon and len(head) < LONGEST_AREA else ""

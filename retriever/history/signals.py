@@ -1,4 +1,4 @@
-"""Cheap signals of how much a document will help: what can be read off a history in milliseconds.
+"""Cheap signals of how much a document will help, computed in milliseconds.
 
 Dimensions in comments: C candidates, S signals, E embedding size, Q different words of the request.
 """
@@ -80,7 +80,7 @@ NAMES = (
 
 
 class SignalIndex:
-    """A history of at least one document, indexed to compute the signals of its documents for many requests."""
+    """A history of at least one document, indexed to compute its documents' signals for many requests."""
 
     def __init__(
         self,
@@ -89,7 +89,8 @@ class SignalIndex:
         weights: WordWeights,
         previous: SignalIndex | None = None,
     ) -> None:
-        """Index a history; texts that ``previous``, made with the same encoder and weights, has are not read again."""
+        """Index a history. ``previous``: an index with the same encoder and weights; documents in it are not computed
+        again."""
         self._encoder = encoder
         self._weights = weights
         self._order = oldest_first(documents)
@@ -108,7 +109,7 @@ class SignalIndex:
         self._latest = threading.local()
 
     def _read(self, previous: SignalIndex | None) -> Readings:
-        """Read the documents that ``previous`` does not know, each text with its request once."""
+        """Return the documents' readings; only documents that ``previous`` lacks are computed, without duplicates."""
         rows: dict[tuple[str, str], int] = {}
         readings = None
         if previous is not None:
@@ -124,8 +125,7 @@ class SignalIndex:
         return readings.take(np.array([rows[content(document)] for document in self._documents]))
 
     def _vector(self, request: Request) -> Floats:
-        """(E,); that of each thread's latest request is kept, for the signals and the relatedness of one both need
-        it."""
+        """Return the request's embedding, (E,). Each thread keeps its latest one, which is needed twice."""
         text, vector = getattr(self._latest, "request", (None, np.empty(0, np.float32)))
         if text != request.text:
             vector = self._encoder.encode_request(request.text)[0]
@@ -133,15 +133,15 @@ class SignalIndex:
         return vector
 
     def relatedness(self, request: Request) -> Floats:
-        """Return each document's relatedness, (C,), in the documents' order: the higher of the request's cosines with
-        the document's text and with the document's own request; NaN where an embedding is not there yet."""
+        """Return each document's relatedness to the request, (C,), in the documents' order. It is the higher of two
+        cosines: with the document's text and with its own request. NaN if an embedding is missing."""
         vector = self._vector(request)  # (E,)
         cosines = np.empty(len(self._order), np.float32)
         cosines[self._order] = np.maximum(self._readings.text_vectors @ vector, self._readings.request_vectors @ vector)
         return cosines
 
     def signals(self, request: Request) -> Floats:
-        """Return signals, (C, S): columns as NAMES, rows as the documents; NaN where an embedding is missing."""
+        """Return the signals of all documents, (C, S), in the documents' order; NaN if an embedding is missing."""
         vector = self._vector(request)  # (E,)
         signals = self._likeness(request, vector) | self._age(request)
         likeness = signals["letters_request"] + np.nan_to_num(signals["cosine_request"])
@@ -180,7 +180,7 @@ class SignalIndex:
         return columns
 
     def _likeness(self, request: Request, vector: Floats) -> dict[str, Floats]:
-        """Likeness of the request to each text and to the request that the text answered."""
+        """Return signals of the request's similarity to each document's text and own request, by name, (C,) each."""
         tokens = words(request.text)
         hashed, joined, readings = word_hashes(tokens), " ".join(tokens), self._readings
         times = Counter(tokens)  # (Q,)
@@ -209,21 +209,21 @@ class SignalIndex:
         return np.asarray((self._readings.areas == wanted) & (wanted != 0), np.float32)
 
     def _shared_triples(self, request: str) -> Floats:
-        """Runs of three letters that both the request and each document's request have, of those in either, (C,)."""
+        """Return the Jaccard index of character trigrams in the request and each document's request, (C,)."""
         wanted = np.unique(letter_triples([request])[0])
         shared = self._letters.find(wanted).terms()
         either = len(wanted) + self._different_letters - shared
         return np.asarray(shared / np.maximum(either, 1), np.float32)
 
     def _alike_by_letters(self, request: str) -> Floats:
-        """Likeness, letter by letter, of the request to each document's request, 0 to 1, (C,)."""
+        """Return the similarity of the request to each document's request by characters, 0 to 1, (C,)."""
         if not request:  # else the library would find it the same as the request of a document without one
             return np.zeros(len(self._order), np.float32)
         ratios = process.cdist([request[:COMPARED_LETTERS]], self._beginnings, scorer=fuzz.ratio)[0]
         return np.asarray(ratios / np.float32(100), np.float32)
 
     def _age(self, request: Request) -> dict[str, Floats]:
-        """The time from each text to the request, and the number of texts written since."""
+        """Return signals of each document's age and of how many texts are newer, by name, (C,) each."""
         now = time.time() if request.timestamp is None else request.timestamp
         gap = np.maximum(now - self._times, 0.0)
         known = np.isfinite(gap)
@@ -238,5 +238,5 @@ class SignalIndex:
 
 
 def _best(values: Floats) -> float:
-    """The largest known value; NaN if none is known."""
+    """Return the largest value that is not NaN; NaN if all are."""
     return float(np.fmax.reduce(values))

@@ -17,11 +17,11 @@ BUCKETS = 2**15
 
 
 class WordWeights:
-    """Weights of words, found by a hash: a history of a dozen texts cannot tell which words are rare, and with hashes
-    no word can be read back from an artifact."""
+    """The weights of words, from a background corpus because a short history cannot tell which words are rare. They are
+    stored by the words' hashes, so that no word can be read from an artifact."""
 
     def __init__(self, weights: Floats) -> None:
-        """Hold the weight of each hash bucket of words, (BUCKETS,)."""
+        """``weights``: the weight of each hash bucket, (BUCKETS,)."""
         self.weights = weights
 
     @classmethod
@@ -34,7 +34,7 @@ class WordWeights:
 
     @classmethod
     def of_histories(cls, histories: Iterable[Sequence[Document]]) -> WordWeights:
-        """Weigh the words of all texts of these histories, each text together with the request it answered."""
+        """Weigh words by inverse document frequency in these histories; a document is a text with its request."""
         return cls.count(f"{document.request or ''} {document.text}" for history in histories for document in history)
 
     def of(self, vocabulary: Sequence[str]) -> Floats:

@@ -1,7 +1,8 @@
-"""The auxiliary model f_aux: log-likelihoods of targets given prompts. It needs torch, so import it on use.
+"""The auxiliary model f_aux, which scores targets by their log-likelihood given a prompt. It needs torch, so import it
+only when needed.
 
-``load_auxiliary`` has the causal and the encoder-decoder models; both score by the functions here. Dimensions in
-comments: B sequences of a batch, N tokens of a batch to score, V vocabulary.
+``load_auxiliary`` defines the causal and the encoder-decoder models. Dimensions in comments: B sequences of a batch, N
+tokens of a batch to score, V vocabulary.
 """
 
 from __future__ import annotations
@@ -37,31 +38,31 @@ class Likelihood:
 
 
 class AuxiliaryModel(Protocol):
-    """Scores targets given prompts; the two are tokenised separately, and only the target's tokens are scored."""
+    """Scores targets given prompts. Prompt and target are tokenised separately, and only the target's tokens count."""
 
     name: str
     fingerprint: dict[str, str]
 
     def encode(self, text: str, limit: int | None = None) -> list[int]:
-        """Tokenise a text without special tokens, cut to ``limit`` tokens."""
+        """Tokenise a text without special tokens; keep at most ``limit`` tokens."""
         ...
 
     def decode(self, tokens: Sequence[int]) -> str: ...
 
     def likelihoods(self, groups: Sequence[PairGroup]) -> list[list[Likelihood]]:
-        """Return a list for each group, in order, with the likelihood of each of its pairs."""
+        """Return, for each group, the likelihoods of its pairs, in order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PairGroup:
-    """Pairs of prompt and target, as tokens; the prompts may share a beginning, such as one document."""
+    """Pairs of a prompt and a target, as tokens; the prompts may share a prefix, such as a document."""
 
     prompts: tuple[Tokens, ...]
     targets: tuple[Tokens, ...]
 
     def shared(self) -> int:
-        """Return the length of the beginning that all prompts share, less than any whole prompt, in tokens."""
+        """Return the length in tokens of the prompts' common prefix; it is shorter than any prompt."""
         first = min(self.prompts)
         last = max(self.prompts)
         limit = min(len(prompt) for prompt in self.prompts) - 1
@@ -93,7 +94,7 @@ class TransformersAuxiliary:
         return str(self._tokenizer.decode(tokens))
 
     def check_fits(self, tokens: int) -> None:
-        """Check that ``tokens`` fit the window, beyond which likelihoods mean nothing. Raises InputError."""
+        """Raise InputError if ``tokens``, a number, exceed the model's window."""
         if self._window is not None and tokens > self._window:
             raise InputError(
                 f"A prompt and its target have {tokens} tokens; the window of the model '{self.name}' holds "
@@ -106,7 +107,7 @@ class TransformersAuxiliary:
 def in_batches(
     groups: Sequence[PairGroup], score: Callable[[list[tuple[Tokens, Tokens]]], list[Likelihood]]
 ) -> list[list[Likelihood]]:
-    """Return each group's likelihoods; ``score`` is called with batches of pairs whose lengths are alike."""
+    """Return each group's likelihoods. ``score`` gets batches of pairs with similar lengths."""
     pairs = [pair for group in groups for pair in zip(group.prompts, group.targets, strict=True)]
     scored: dict[int, Likelihood] = {}
     for batch in pair_batches(pairs):
@@ -116,7 +117,8 @@ def in_batches(
 
 
 def pair_batches(pairs: Sequence[tuple[Tokens, Tokens]]) -> list[list[int]]:
-    """Return batches of indices of pairs of like length, with at most BATCH_TOKENS tokens each, padding included."""
+    """Divide pairs into batches of similar length, of at most BATCH_TOKENS tokens with padding; return their
+    indices."""
     batches: list[list[int]] = []
     for index in sorted(range(len(pairs)), key=lambda index: (len(pairs[index][0]), len(pairs[index][1]))):
         members = [*batches[-1], index] if batches else [index]
@@ -140,7 +142,7 @@ def padded(sequences: Sequence[Sequence[int]], device: torch.device) -> tuple[Te
 
 
 def log_probabilities(head: Any, hidden: Tensor, wanted: Tensor) -> Tensor:
-    """Return log p of each wanted token, (N,), in float32; only (LOGITS, V) logits are in memory at a time."""
+    """Return the log-probability of each wanted token, (N,), in float32, with at most (LOGITS, V) logits in memory."""
     at_once = LOGITS[hidden.device.type]
     parts = []
     for start in range(0, len(wanted), at_once):

@@ -1,7 +1,6 @@
-"""BERTScore, computed for each pair of texts alone: how alike a draft's tokens are to those of the text really written.
+"""BERTScore of drafts: how similar a draft's tokens are to those of the text that the person really wrote.
 
-The values are those of the library ``bert-score``, not rescaled by a baseline: they lie close together and can be
-compared only if they are of one encoder.
+The values are those of the library ``bert-score`` without rescaling. Compare only values of the same encoder.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ DIGITS = 6  # a text's neighbours in a batch change only later digits
 
 
 class BertScore:
-    """BERTScore F1 (Zhang et al. 2020): each token is matched with the most similar one of the other text.
+    """BERTScore F1 (Zhang et al. 2020): each token is matched with the most similar token of the other text.
 
-    Texts are cut at the encoder's window. ``model`` is ``embedded``, ``mpnet``, or an encoder's name or folder; if the
-    library does not know the best layer of an encoder, its last layer is used.
+    Texts are cut at the encoder's window. ``model``: ``embedded``, ``mpnet``, or an encoder's name or folder. If the
+    library knows no best layer for an encoder, the last layer is used.
     """
 
     def __init__(self, model: str = EMBEDDED) -> None:
@@ -33,15 +32,15 @@ class BertScore:
 
     @property
     def _parts(self) -> tuple[Any, Any, int]:
-        """The encoder, its tokenizer and the layer whose output is compared."""
+        """The encoder, its tokenizer, and the number of the layer whose output is compared."""
         try:
             return _loaded(encoder_source(self._model))
         except (OSError, ValueError, AttributeError) as error:
             raise unusable_encoder(self._model, "be loaded for BERTScore", error, KIND, "bertscore") from error
 
     def check(self) -> None:
-        """Check that the encoder can be used, before there is anything to compare. An encoder that comes in packages is
-        only looked for, because loading it takes seconds; any other is loaded and tried. Raises InputError."""
+        """Check early that the encoder can be used. A packaged encoder is only looked for; any other is loaded and
+        tried. Raises InputError."""
         if self._model in NAMES:
             if find_spec("bert_score") is None:
                 raise MissingExtra("bert_score", "eval")
@@ -54,12 +53,12 @@ class BertScore:
 
     @property
     def description(self) -> dict[str, object]:
-        """Return what the scores depend on: the model, its layer, and that they are not rescaled."""
+        """Return what the scores depend on: the model, the layer, and that they are not rescaled."""
         name = NAMES.get(self._model, self._model)
         return {"model": name, "layer": self._parts[2], "rescaled": False}
 
     def scores(self, targets: Sequence[str], drafts: Sequence[str]) -> list[float]:
-        """Return the BERTScore F1 of each pair; 0 if either text is blank, which the library cannot encode."""
+        """Return the BERTScore F1 of each pair of a target and a draft; 0 if either text is blank."""
         scores = [0.0] * len(targets)
         filled = [index for index in range(len(targets)) if targets[index].strip() and drafts[index].strip()]
         if filled:
@@ -84,7 +83,7 @@ class BertScore:
 
 @cache
 def _loaded(source: str) -> tuple[Any, Any, int]:
-    """Load an encoder, its tokenizer and the layer to compare, once per process."""
+    """Load an encoder, its tokenizer and the number of the layer to compare, once per process."""
     from bert_score.utils import get_model, get_tokenizer, model2layers
     from transformers import AutoModel
     from transformers.utils import logging

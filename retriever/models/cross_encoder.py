@@ -1,4 +1,4 @@
-"""The cross-encoder, which reads request and document together and gives one logit (papers/pearl.txt, section 4.3).
+"""The cross-encoder, which reads a request and a document together and returns a logit (papers/pearl.txt, section 4.3).
 
 Dimensions in comments: C candidates.
 """
@@ -37,14 +37,14 @@ CHARACTERS = 32  # a token: what comes later does not fit into the window, but w
 
 @dataclass(frozen=True, slots=True)
 class PairReading:
-    """The parts of a request and a document that a cross-encoder reads, the same in training as in use."""
+    """Which parts of a request and a document a cross-encoder reads, in training and in use."""
 
     max_tokens: int  # of both texts; the longer one gives way
     request_words: int = REQUEST_WORDS  # the first ones of a request, or ALL_WORDS
     own_requests: bool = True  # the request that a document answered stands before its text
 
     def pair(self, request: str, document: Document) -> tuple[str, str]:
-        """Return the two texts that the model reads: part of the request, and part of the document."""
+        """Return the part of the request and the part of the document that the model reads."""
         return self.request_part(request), self.document_part(document)
 
     def request_part(self, request: str) -> str:
@@ -63,7 +63,7 @@ class PairReading:
 
 
 class CrossEncoderModel:
-    """A fitted cross-encoder, loaded on first use; any number of threads may use it at once."""
+    """A trained cross-encoder, loaded on first use. It is thread-safe."""
 
     def __init__(self, folder: Path, reading: PairReading) -> None:
         self._folder = folder
@@ -74,15 +74,13 @@ class CrossEncoderModel:
         self._loaded: _PairReader | None = None
 
     def load(self) -> None:
-        """Load the weights now, so that the first request does not wait for them. Raises InputError."""
+        """Load the weights now, so that the first request does not wait. Raises InputError."""
         self._ready()
 
     @contextmanager
     def turn(self, documents: int, clock: Clock) -> Iterator[bool]:
-        """Let one history at a time use the processor; in parallel all would miss their deadline.
-
-        Yields False if the time is up before its turn, or too little is left to read so many documents.
-        """
+        """Reserve the processor for one ranking at a time. Yield True if there is time to read so many documents; False
+        if the time ran out while waiting, or too little is left."""
         waits = not self._turn.acquire(blocking=False)
         if waits and not self._turn.acquire(timeout=clock.left_s):
             yield False
@@ -101,8 +99,8 @@ class CrossEncoderModel:
     def read(
         self, request: Request, parts: Iterable[Sequence[Document]], kept_ids: KeptIds
     ) -> Generator[Floats, None, None]:
-        """Yield the logits of each part of the documents, (C,) each, in order; the next part is begun before one ends.
-        ``kept_ids`` is a cache of the documents' tokens, added to here."""
+        """Yield the logits of each part of the documents, (C,) each, in order. ``kept_ids``: a cache of the documents'
+        tokens, to which this call adds."""
         model, started, read = self._ready(), time.perf_counter(), 0
         with closing(model.outputs(request.text, parts, kept_ids)) as outputs:
             for some in outputs:
@@ -126,7 +124,7 @@ class _PairReader(Protocol):
 
 
 class _RuntimeReader:
-    """A model that runs without torch."""
+    """A cross-encoder that runs without torch."""
 
     def __init__(self, folder: BertFolder, reading: PairReading) -> None:
         from retriever.models.graph import logits_graph
@@ -154,8 +152,8 @@ class _RuntimeReader:
 
 
 class _TorchReader:
-    """A model under torch, for those that the runtime does not know: any classifier of transformers whose weights
-    ``retriever.models.quantized`` wrote; calls take turns."""
+    """A cross-encoder under torch, for architectures that the runtime does not support. One thread computes at a
+    time."""
 
     def __init__(self, folder: Path, reading: PairReading) -> None:
         from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
@@ -175,7 +173,7 @@ class _TorchReader:
             yield self._outputs([self._reading.pair(request, document) for document in documents])
 
     def _outputs(self, pairs: Sequence[tuple[str, str]]) -> Floats:
-        """(pairs, labels)"""
+        """Return the logits, (pairs, labels)."""
         import torch
 
         logits = np.zeros((len(pairs), self._model.config.num_labels), np.float32)

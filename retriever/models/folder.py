@@ -1,4 +1,4 @@
-"""A folder with a BERT or MPNet model as the runtime reads it; models of any other architecture are run by torch."""
+"""Opening a folder with a BERT or MPNet model for the runtime; other architectures are run by torch."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TokenTemplate:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, *texts: str) -> TokenTemplate:
-        """Derive a tokenizer's template from how it encodes these texts. Raises ValueError if one has no tokens."""
+        """Derive the template from how a tokenizer encodes these texts. Raises ValueError if a text gets no tokens."""
         first, second = (*texts, None)[:2]
         encoded = tokenizer.encode(first, second)
         ids, types = np.array(encoded.ids, np.int32), np.array(encoded.type_ids, np.int32)
@@ -59,7 +59,8 @@ class TokenTemplate:
         )
 
     def filled(self, texts: Sequence[Ids], longest: int) -> tuple[Ids, Ids]:
-        """Return ids and types, special tokens included; beyond ``longest``, the longest text's last tokens are cut."""
+        """Return the token ids and types of the texts with special tokens. Above ``longest`` tokens, the longer text is
+        cut at its end."""
         lengths = _shortened([len(text) for text in texts], longest - sum(map(len, self.specials)))
         ids, types = [self.specials[0]], [self.special_types[0]]
         for index, (text, length) in enumerate(zip(texts, lengths, strict=True)):
@@ -69,7 +70,7 @@ class TokenTemplate:
 
 
 def _shortened(lengths: list[int], room: int) -> list[int]:
-    """Lengths cut as by ``longest_first``: the longer of two gives way to the shorter, down to half of the room."""
+    """Shorten two lengths to fit into ``room``, always the longer one first (``longest_first``)."""
     if sum(lengths) <= room:
         return lengths
     if len(lengths) == 1:
@@ -84,7 +85,7 @@ LETTERS = 64  # of a text for each token that fits; words are far shorter
 
 @dataclass(frozen=True, slots=True)
 class BertFolder:
-    """An opened model folder: configuration, weights, tokenizer and token templates."""
+    """An opened model folder: configuration, weights, tokenizer, and templates of special tokens."""
 
     config: dict[str, Any]
     weights: MappedWeights
@@ -94,19 +95,19 @@ class BertFolder:
     typed: bool  # True if the second text's tokens have another type
 
     def ids(self, text: str) -> Ids:
-        """Tokenise a text, even to more tokens than fit, since the longer of two texts is shortened later. Text far
-        beyond the window is left out: tokenizing a megabyte takes seconds, in which no other thread runs."""
+        """Tokenise a text without special tokens. The result may exceed the window, but not by far: very long texts are
+        cut first, because tokenizing a megabyte takes seconds."""
         return np.array(self.tokenizer.encode(text[: self.longest * LETTERS], add_special_tokens=False).ids, np.int32)
 
     def reads(self, text: str) -> bool:
-        """False for a text of which no word, nor part of one, is in the vocabulary."""
+        """False if no word of the text, nor part of a word, is in the vocabulary."""
         tokens = self.tokenizer.encode(text[: self.longest * LETTERS], add_special_tokens=False).tokens
         unknown = getattr(self.tokenizer.model, "unk_token", None)
         words = (token for token in tokens if token != unknown and any(map(str.isalpha, token)))
         return unknown not in tokens or any(words)
 
     def tokens(self, texts: Sequence[Ids]) -> NDArray[np.int32]:
-        """Return the model's input for one text or two, (3, T): ids, types and mask; T is rounded up with padding."""
+        """Return the model's input for one text or two, (3, T): ids, types and mask, padded to a multiple of STEP."""
         ids, types = self.templates[len(texts) - 1].filled(texts, self.longest)
         length = len(ids) or 1  # where the tokenizer adds nothing to an empty text
         tokens = np.zeros((3, min(-(-length // STEP) * STEP, self.longest)), np.int32)
@@ -119,10 +120,10 @@ class BertFolder:
 
 
 class PairFolder(BertFolder):
-    """A folder for two texts read together: the mask is 1 in the first text, 2 in the second, 3 in special tokens."""
+    """A model folder for two texts read together. The mask is 1 in the first, 2 in the second, 3 in special tokens."""
 
     def tokens(self, texts: Sequence[Ids]) -> NDArray[np.int32]:
-        """Return the model's input for two texts, (3, T): ids, types and the mask described above."""
+        """Return the model's input for two texts, (3, T): ids, types and mask."""
         tokens = BertFolder.tokens(self, texts)
         specials = [len(special) for special in self.templates[1].specials]
         lengths = _shortened([len(text) for text in texts], self.longest - sum(specials))
@@ -132,10 +133,8 @@ class PairFolder(BertFolder):
 
 
 def model_folder(folder: Path, max_tokens: int | None = None) -> BertFolder | None:
-    """Open a folder; None if it is damaged, or if the runtime may compute its model otherwise than transformers.
-
-    ``max_tokens`` None: as the tokenizer's configuration says.
-    """
+    """Open a model's folder; None if it is damaged or if the runtime does not support its model exactly.
+    ``max_tokens``: the input's limit, None: the tokenizer's."""
     try:
         return _opened(folder, max_tokens)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
@@ -143,7 +142,7 @@ def model_folder(folder: Path, max_tokens: int | None = None) -> BertFolder | No
 
 
 def sentence_folder(folder: Path) -> BertFolder | None:
-    """Like :func:`model_folder`, for a sentence-transformers folder whose vector is the mean over the tokens."""
+    """Like :func:`model_folder`, for a sentence-transformers model that averages over the tokens; None for others."""
     try:
         modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
         kinds = [module["type"].rpartition(".")[2] for module in modules]
@@ -186,7 +185,7 @@ def _computed(config: dict[str, Any]) -> bool:
 
 
 def _tokenised(options: dict[str, Any], saved: dict[str, Any]) -> bool:
-    """True when transformers would use the saved tokenizer unchanged."""
+    """True if transformers would use the saved tokenizer unchanged."""
     if options.get("truncation_side", "right") != "right":
         return False
     if options["tokenizer_class"] in AS_SAVED:
@@ -202,7 +201,7 @@ def _tokenised(options: dict[str, Any], saved: dict[str, Any]) -> bool:
 
 
 def _means(pooling: dict[str, Any]) -> bool:
-    """True when the vectors are means over the tokens, in the spelling of older or newer versions."""
+    """True if the vectors are means over the tokens, whichever version wrote the configuration."""
     older = [name for name, chosen in pooling.items() if name.startswith("pooling_mode_") and chosen]
     return pooling.get("pooling_mode", older) in ("mean", ["mean"], ["pooling_mode_mean_tokens"])
 
@@ -220,6 +219,6 @@ def _tokenizer(saved: str) -> Tokenizer:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The object in a file; an empty one if there is no file."""
+    """Return the JSON object in a file; an empty one if there is no file."""
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return content

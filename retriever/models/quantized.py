@@ -1,7 +1,7 @@
-"""Weights in a quarter of their size: matrices as int8 with one scale a row, everything else as it is.
+"""Storing weights in a quarter of their size: matrices as int8 with a scale for each row.
 
-The rows of a matrix differ in size by orders of magnitude, the values of one row do not: rounding each row to 127
-steps moves logits by about as much as bfloat16 does, and a repository can hold the file.
+The rows of a matrix differ much in size, the values within a row little, so rounding each row to 127 steps changes
+logits about as much as bfloat16 does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KINDS: dict[str, Any] = {"F32": np.float32, "F16": np.float16, "I8": np.int8, "I
 
 
 def write_weights(weights: dict[str, Any], path: Path) -> None:
-    """Write a torch state dict with its matrices as int8; tensors that share memory are written separately."""
+    """Write a torch state dict with its matrices as int8. Tensors that share memory are written separately."""
     import torch
     from safetensors.torch import save_file
 
@@ -39,7 +39,7 @@ def write_weights(weights: dict[str, Any], path: Path) -> None:
 
 
 def read_weights(path: Path) -> dict[str, Any]:
-    """Read a state dict that ``write_weights`` wrote, its matrices converted back to float32."""
+    """Read a state dict that ``write_weights`` wrote; matrices become float32 again."""
     from safetensors.torch import load_file
 
     tensors = load_file(path)
@@ -52,7 +52,7 @@ def read_weights(path: Path) -> dict[str, Any]:
 
 
 def packed(matrix: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Round a matrix to int8; return it, (rows, columns), and the scale of each row, (rows, 1)."""
+    """Round a matrix to int8; return it, (rows, columns), and the rows' scales, (rows, 1)."""
     rows = matrix.astype(np.float32)
     scale = np.abs(rows).max(axis=1, keepdims=True).clip(1e-12) / np.float32(STEPS)
     rows /= scale
@@ -60,13 +60,10 @@ def packed(matrix: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]
 
 
 class MappedWeights:
-    """The tensors of a safetensors file as memory-mapped numpy arrays: only what was just read is in memory.
-
-    Loading them instead would keep a second copy of every model in memory, besides the one that a runtime prepares.
-    """
+    """A safetensors file's tensors as memory-mapped numpy arrays, so that memory holds no second copy of a model."""
 
     def __init__(self, path: Path) -> None:
-        """Map the file. Raises OSError if it cannot be read, ValueError if numpy does not have its types."""
+        """Map the file. Raises OSError if it cannot be read, ValueError if numpy lacks one of its types."""
         from safetensors import SafetensorError, safe_open
 
         try:
@@ -91,7 +88,7 @@ class MappedWeights:
         return name in self._tensors
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """A tensor's values; int8 for a packed matrix. Raises ValueError for a missing tensor."""
+        """Return a tensor's values; int8 for a packed matrix. Raises ValueError if there is no such tensor."""
         if name not in self:
             raise ValueError(f"{self._name}: has no tensor '{name}'")
         tensor = self._tensors[name]
@@ -101,10 +98,10 @@ class MappedWeights:
         return values.reshape(tensor["shape"])
 
     def scale_of(self, name: str) -> NDArray[Any] | None:
-        """Return the scales of the rows of a packed matrix, (rows, 1); None for a tensor that is not packed."""
+        """Return the scales of a packed matrix's rows, (rows, 1); None for other tensors."""
         return self[name + SCALE][:, None] if name + SCALE in self else None
 
     def release(self) -> None:
-        """Free the memory of pages that were read; they can be read again from the system's cache or the file."""
+        """Free the memory of what was read; it can be read again from the file."""
         if hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
             self._map.madvise(mmap.MADV_DONTNEED)

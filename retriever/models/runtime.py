@@ -1,13 +1,10 @@
 """Runs texts through a BERT-type encoder on the processor, without torch.
 
-Texts of one length run together, a few at a time, on one core, and several such batches on several cores. Nothing is
-padded to the length of another text, so outputs do not depend on the other texts; and no core waits for another inside
-a model: with two busy processes on two cores that wait made torch ten times slower. Where a core's own cache is smaller
-than the model, four texts at once take a fifth to a third less time than one after the other.
+Texts of the same length run together in small batches, each batch on one core. So no text is padded to another's
+length, outputs do not depend on the other texts, and no core waits for another within a model.
 
-On processors that compute in bfloat16 the graph does so, too: cosines are off by 6e-5, logits by 1% of their spread. On
-others packed matrices are multiplied by activations rounded to 8 bits in groups of 32: twice as fast as float32 where
-the processor multiplies bytes; logits are off by 2%.
+In bfloat16, where the processor has it, cosines are off by 6e-5 and logits by 1% of their spread. Elsewhere packed
+matrices are multiplied in 8 bits, which puts logits off by 2%.
 """
 
 from __future__ import annotations
@@ -37,10 +34,10 @@ TOGETHER = 4  # texts of one length; more hardly gain time, and cost memory
 
 
 class TextModel:
-    """A compiled encoder; any number of threads may use it at once, and share the cores."""
+    """A compiled encoder. It is thread-safe, and calls share the cores."""
 
     def __init__(self, folder: BertFolder, graph: Graph, arithmetic: Arithmetic | None = None) -> None:
-        """Compile the graph; ``arithmetic`` None is the machine's fastest. Raises ValueError if weights are missing."""
+        """Compile the graph. ``arithmetic``: None for the fastest. Raises ValueError if weights are missing."""
         self._folder = folder
         arithmetic = arithmetic or fastest()
         try:
@@ -55,17 +52,17 @@ class TextModel:
         folder.weights.release()
 
     def ids(self, text: str) -> Ids:
-        """Tokenise a text, for a caller that keeps the tokens because it reads the text repeatedly."""
+        """Tokenise a text, for callers that keep the tokens to read the text again."""
         return self._folder.ids(text)
 
     def outputs(self, inputs: Sequence[Texts]) -> Floats:
-        """Run the encoder on each input; return its outputs, (inputs, width of the graph's output)."""
+        """Run the encoder on each input, one text or two; return the outputs, (inputs, width of the graph's output)."""
         [outputs] = self.outputs_of_ids([((tuple(map(self.ids, texts)) for texts in inputs), len(inputs))])
         return outputs
 
     def outputs_of_ids(self, parts: Iterable[tuple[Iterable[Sequence[Ids]], int]]) -> Generator[Floats, None, None]:
-        """Yield the outputs, (count, width), of each part, given as inputs and their count: in order, each as soon as
-        it is there. The next part is begun meanwhile, so that no core is idle; close the iterator to stop."""
+        """Yield the outputs of each part, (count, width), in order. A part is given as its inputs and their count. The
+        next part is started early, so that no core is idle; close the generator to stop."""
         return self._run((map(self._folder.tokens, inputs), count) for inputs, count in parts)
 
     def _run(
@@ -103,7 +100,8 @@ class TextModel:
 
 
 def _batches(inputs: Iterable[NDArray[np.int32]], together: int) -> Iterator[tuple[list[int], NDArray[np.int32]]]:
-    """Yield indices of inputs of one length and their tokens (B, 3, T); B is at most ``together``."""
+    """Yield batches of inputs with the same length: their indices and tokens, (B, 3, T), with B at most
+    ``together``."""
     waiting: dict[int, list[tuple[int, NDArray[np.int32]]]] = {}
     for index, tokens in enumerate(inputs):
         group = waiting.setdefault(tokens.shape[1], [])
@@ -131,7 +129,7 @@ def _core() -> Core:
 
 
 def fastest() -> Arithmetic:
-    """Return the fastest arithmetic on this machine: bfloat16 if the processor has it and may use it, else float32."""
+    """Return the fastest arithmetic on this machine: bfloat16 if available and allowed, else float32."""
     if "BF16" not in _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES") or not onednn_has_bfloat16():
         return Arithmetic.FLOAT32
     return Arithmetic.BFLOAT16

@@ -1,8 +1,8 @@
-"""The artifact of a reward model: one folder with its weights, configuration and figures.
+"""The artifact of a reward model: a folder with its weights, configuration and figures.
 
-artifact.json       what it is, how it was trained, the figures, and the digests of all else
-head.safetensors    the head; not there in a model that was trained on pairs by their cosine alone
-encoder/            the encoder's fitted weights; not there where its base was left as it was
+artifact.json       what it is, how it was trained, the figures, and the digests of all other files
+head.safetensors    the head; missing if the model was trained only on cosines of pairs
+encoder/            the encoder's trained weights; missing if its base was not changed
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COSINE, SCORES = "cosine", "scores"  # how a pair is decided
 
 @dataclass(frozen=True, slots=True)
 class RewardArtifact:
-    """The contents of a reward model's ``artifact.json``."""
+    """The content of a reward model's ``artifact.json``."""
 
     name: str
     variant: str  # what it was trained on: P, R or PR
@@ -61,12 +61,12 @@ class RewardArtifact:
 
 
 def reward_folder(name: str | Path) -> Path:
-    """Return the folder of a reward model's artifact; ``embedded`` names the one shipped with the package."""
+    """Return a reward model's folder; ``embedded`` is the model that comes with the package."""
     return SHIPPED if str(name) == EMBEDDED else Path(name)
 
 
 def write_reward(folder: Path, artifact: RewardArtifact) -> None:
-    """Write ``artifact.json`` for the files in the folder. Do it last: the manifest makes them an artifact."""
+    """Write ``artifact.json``, with digests of the files in the folder. Call it when all other files are written."""
     content = asdict(artifact) | {"files": carried_files(folder, (MANIFEST, PARTIAL))}
     partial = folder / PARTIAL
     partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -102,7 +102,7 @@ _erf = np.vectorize(math.erf, otypes=[float])
 
 @dataclass(frozen=True, slots=True)
 class ScoreHead:
-    """Scores standardised paragraph vectors by a linear layer, or by a network with one hidden layer."""
+    """Scores standardised paragraph vectors by a linear layer, or by a network with a hidden layer."""
 
     mean: Floats  # (V,)
     scale: Floats  # standard deviation, (V,)
@@ -119,7 +119,7 @@ class ScoreHead:
         return np.asarray(np.clip(scores, LOWEST, HIGHEST), np.float64)
 
     def logits(self, vectors: NDArray[np.floating]) -> Floats:
-        """Return the logits of paragraph vectors, of which scores are made: (B, V) -> (B,)."""
+        """Return the logits of paragraph vectors, before they are mapped to scores: (B, V) -> (B,)."""
         inputs = (vectors.astype(np.float64) - self.mean) / self.scale
         if len(self.inner):
             inputs = _gelu(inputs @ self.inner.T + self.inner_bias)

@@ -1,4 +1,4 @@
-"""Reward models, which score how well paragraphs are written, run without torch."""
+"""Running reward models, which score how well paragraphs are written, without torch."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ LEAST, MOST, EVEN = 1e-7, 1.0, 0.5  # of a cosine; above EVEN the first text is 
 
 
 class RewardModel:
-    """Judges writing quality, by scores or by pairs; any number of threads may use it at once."""
+    """Judges writing quality by scores or by comparing pairs. It is thread-safe."""
 
     def __init__(self, artifact: RewardArtifact, encoder: Path, head: ScoreHead | None) -> None:
-        """``encoder`` is the folder of the encoder's weights; ``head`` is None if the model only decides pairs."""
+        """``encoder``: the folder of the encoder's weights; ``head``: None if the model only compares pairs."""
         self.artifact = artifact
         self._encoder = encoder
         self._head = head
@@ -34,11 +34,9 @@ class RewardModel:
 
     @classmethod
     def load(cls, folder: str | Path) -> RewardModel:
-        """Load the model of an artifact's folder; ``embedded`` is the one that comes with the package.
-
-        Raises InputError for what is no reward model, for one with a missing, foreign or changed file, and for a base
-        that is not the one it was trained on.
-        """
+        """Load a reward model from its folder; ``embedded`` is the one that comes with the package. Raises InputError
+        if the folder holds no reward model, if a file is missing, changed or foreign, or if the base encoder is not the
+        one in training."""
         from safetensors.numpy import load_file
 
         folder = reward_folder(folder)
@@ -58,11 +56,11 @@ class RewardModel:
 
     @property
     def scores_paragraphs(self) -> bool:
-        """True if the model scores single paragraphs; False if it only decides pairs."""
+        """True if the model scores single paragraphs; False if it only compares pairs."""
         return self._head is not None
 
     def score(self, texts: Sequence[str]) -> Floats:
-        """Score texts from 1 to 10, (B,). Raises InputError for an empty text, or if the model only decides pairs."""
+        """Score texts from 1 to 10, (B,). Raises InputError if a text is empty or if the model only compares pairs."""
         if self._head is None:
             raise InputError(
                 f"{self.artifact.name}: was trained on pairs by their cosine and gives no scores; name a model trained "
@@ -74,8 +72,8 @@ class RewardModel:
         return self._head.scores(self._ready().of(texts)) if texts else np.empty(0)
 
     def prefer(self, first: Sequence[str], second: Sequence[str]) -> Floats:
-        """Compare the texts of each pair, (B,): above 0 if the first text is better, below 0 if the second is, 0 for a
-        tie, which the published rule on cosines does not have. Raises InputError for an empty text."""
+        """Compare the two texts of each pair, (B,): positive if the first is better, negative if the second is, 0 for a
+        tie. Raises InputError if a text is empty."""
         if self.artifact.pairs != COSINE:
             scores = self.score([*first, *second])
             return scores[: len(first)] - scores[len(first) :]
@@ -106,10 +104,8 @@ def _check(texts: Sequence[str]) -> None:
 
 
 def load_scores(name: str, called: str) -> Callable[[Sequence[str]], Floats]:
-    """Load the function that scores texts from 1 to 10; ``called`` names the option or setting in errors.
-
-    Raises InputError for a model that cannot be used, and for one that only decides pairs.
-    """
+    """Load a function that scores texts from 1 to 10. ``called``: names the option or setting in errors. Raises
+    InputError if the model is unusable or only compares pairs."""
     try:
         model = RewardModel.load(name)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Finds texts that are versions of one paragraph: an edited text still shares word sequences with its draft."""
+"""Finding texts that are versions of the same paragraph: an edited text still shares word sequences with its draft."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SHARE = 0.1  # of the shorter text's sequences: edited texts share more with the
 
 
 def underlying(texts: Sequence[str]) -> list[int]:
-    """Return the number of each text's group: two texts are in one group if they share at least SHARE of the shorter
-    one's word sequences, or if other texts connect them so."""
+    """Group texts that are versions of the same paragraph; return each text's group number. Two texts are in a group if
+    they share at least SHARE of the shorter text's word sequences, or if other texts connect them."""
     distinct = list(dict.fromkeys(texts))
     sequences = [_sequences(text) for text in distinct]
     group = list(range(len(distinct)))
@@ -40,8 +40,8 @@ def underlying(texts: Sequence[str]) -> list[int]:
 
 
 def preferred_versions(records: Sequence[QualityRecord]) -> list[tuple[str, str]]:
-    """Return pairs of a better and a worse text: those of the records, then any two versions of a paragraph whose
-    scores differ. A text that is scored more than once has the mean of its scores."""
+    """Return pairs of a better and a worse text: the records' own pairs, then versions of a paragraph with different
+    scores. A text with several scores has their mean."""
     given = [(pair.better, pair.worse) for pair in records if isinstance(pair, QualityPair)]
     compared = set(map(frozenset, given))
     scores: dict[str, list[float]] = defaultdict(list)

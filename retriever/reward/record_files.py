@@ -1,4 +1,4 @@
-"""Reading files of JSON objects, either one JSON array or JSON Lines, gzipped or not."""
+"""Reading files of JSON objects: a JSON array or JSON Lines, gzipped or not."""
 
 from __future__ import annotations
 
@@ -18,10 +18,8 @@ RecordT = TypeVar("RecordT")
 
 
 def parse_objects(path: Path, parse: Callable[[dict[str, Any], int], RecordT]) -> Iterator[RecordT]:
-    """Yield each object, parsed; ``parse`` gets its number in the file, from 1.
-
-    Raises InputError that names the file, the record and the field of the first bad one.
-    """
+    """Yield each parsed object. ``parse`` gets the object and its number, from 1. Raises InputError for the first
+    invalid one; the message names the file, the object and the field."""
     with reading(path) as raw, decompressed(raw) as file:
         content = file.read().removeprefix(BOM_UTF8)
     if not content.lstrip().startswith(b"["):
@@ -43,7 +41,7 @@ def parse_objects(path: Path, parse: Callable[[dict[str, Any], int], RecordT]) -
 
 
 def _not_json(path: Path, content: bytes, error: orjson.JSONDecodeError) -> InputError:
-    """The error that says where an array cannot be read, and why."""
+    """Make the error that says where and why an array cannot be parsed."""
     try:
         content.decode()
     except UnicodeDecodeError as not_utf8:

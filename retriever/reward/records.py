@@ -1,9 +1,8 @@
-"""Records of writing quality: pairs, scored paragraphs and traces of edits, in the forms that are published.
+"""Records of writing quality in the forms that are published: pairs, scored paragraphs and traces of edits.
 
-A record is a pair of the WQ benchmark (``paragraph1``, ``paragraph2``, ``reference_preference``), a structured record
-with a ``paragraph`` and its score, or a chat (``messages``) that asks for a preference, a score or an edit. Reasons
-for a label stand in ``rationale``, behind a chat's question, or in its answer. Files are JSON arrays or JSON Lines,
-gzipped or not.
+A record is a pair of the WQ benchmark (``paragraph1``, ``paragraph2``, ``reference_preference``), a ``paragraph`` with
+its score, or a chat (``messages``) that asks for a preference, a score or an edit. Reasons for a label are in
+``rationale``, in the chat's answer, or behind its question. Files are JSON arrays or JSON Lines, gzipped or not.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ THOUGHTS = re.compile(r"\n+Some Thoughts:")  # the published mark of reasons beh
 
 @dataclass(frozen=True, slots=True)
 class QualityPair:
-    """Two paragraphs, and which of them is better written."""
+    """Two paragraphs, with a label that says which is better written."""
 
     line: int
     first: str
@@ -57,19 +56,19 @@ class QualityPair:
 
     @property
     def texts(self) -> frozenset[str]:
-        """Return both texts without an order or outer white space, since copies of them in files differ in these."""
+        """Both texts, without their order and outer white space, for finding copies of a pair."""
         return frozenset((self.first.strip(), self.second.strip()))
 
     @property
     def equally_long(self) -> bool:
-        """True if the lengths in words differ by at most EQUAL of the longer text."""
+        """True if the texts' lengths in words differ by at most EQUAL of the longer one."""
         lengths = count_words(self.first), count_words(self.second)
         return max(lengths) - min(lengths) <= EQUAL * max(lengths)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredParagraph:
-    """A paragraph with its score; ``off_scale`` finds scores such as 0, which the published training set has."""
+    """A paragraph with its score. ``off_scale``: the score is out of range, as in parts of the published data."""
 
     line: int
     text: str
@@ -83,7 +82,7 @@ class ScoredParagraph:
 
 @dataclass(frozen=True, slots=True)
 class EditTrace:
-    """A draft, the edits proposed for it, and the text they make."""
+    """A draft, the edits proposed for it, and the text that results."""
 
     line: int
     draft: str
@@ -96,12 +95,12 @@ QualityRecord = QualityPair | ScoredParagraph | EditTrace
 
 
 def read_quality(path: Path) -> list[QualityRecord]:
-    """Read the records of a file. Raises InputError that names file, record and field."""
+    """Read a file's records. Raises InputError; the message names the file, the record and the field."""
     return list(parse_objects(path, parse_record))
 
 
 def read_pairs(path: Path) -> list[QualityPair]:
-    """Read the pairs among a file's records. Raises InputError for a file without any."""
+    """Read the pairs among a file's records. Raises InputError if there are none."""
     pairs = [record for record in read_quality(path) if isinstance(record, QualityPair)]
     if not pairs:
         raise InputError(f"{path}: holds no pair (paragraph1, paragraph2, reference_preference).", code="no_pairs")
@@ -119,7 +118,7 @@ def paragraphs(record: QualityRecord) -> Iterator[str]:
 
 
 def parse_record(value: dict[str, Any], line: int) -> QualityRecord:
-    """Read the record of a JSON object. Raises InputError with ``param`` set to the field."""
+    """Convert a JSON object to a record. Raises InputError with ``param`` set to the field."""
     if "messages" in value:
         return _chat(value["messages"], line)
     rationale = _rationale(value.get("rationale"), "rationale")
@@ -137,7 +136,7 @@ def parse_record(value: dict[str, Any], line: int) -> QualityRecord:
 
 
 def _chat(messages: Any, line: int) -> QualityRecord:
-    """A pair, a score or a trace of edits from what the user asks and the assistant answers."""
+    """Read a pair, a score or a trace of edits from a chat: the user's question and the assistant's answer."""
     question, answer = (_said(messages, role) for role in ("user", "assistant"))
     if PARTS.search(answer):
         return _trace(question, answer, line)
@@ -158,9 +157,8 @@ def _chat(messages: Any, line: int) -> QualityRecord:
 
 
 def _two_paragraphs(question: str) -> tuple[str | None, str | None]:
-    """The texts behind the marks of the two paragraphs, None where a mark is missing. An empty line stands before the
-    second mark, so a line within a paragraph that only reads like it is no mark. Raises InputError where several could
-    be."""
+    """Return the two paragraphs in a question, each found by the mark before it; None if its mark is missing. Raises
+    InputError if the second mark could be at several places."""
     both = _between(question, ONE, ASKED)
     if both is None:
         return None, None
@@ -178,8 +176,7 @@ def _two_paragraphs(question: str) -> tuple[str | None, str | None]:
 
 
 def _answered(answer: str) -> dict[str, Any]:
-    """Read the object in an answer: JSON or, as published answers with reasons are, Python's notation; an empty one if
-    there is none."""
+    """Read the object in an answer, written as JSON or as a Python dict; an empty one if there is none."""
     try:
         value = orjson.loads(answer)
     except orjson.JSONDecodeError:
@@ -191,7 +188,7 @@ def _answered(answer: str) -> dict[str, Any]:
 
 
 def _reasons(question: str, reply: dict[str, Any]) -> str:
-    """The reasons in the answer, or behind the question; empty without any."""
+    """Return the reasons given in the answer, or behind the question; "" if there are none."""
     ends = [mark.end() for mark in ASKED.finditer(question)]
     behind = THOUGHTS.search(question, ends[-1]) if ends else None
     return _rationale(reply.get("reason", question[behind.end() :] if behind else None), "reason")
@@ -206,7 +203,7 @@ def _said(messages: Any, role: str) -> str:
 
 
 def _between(text: str, start: re.Pattern[str], end: re.Pattern[str]) -> str | None:
-    """The text between two marks, the second the last of its kind; None where one is missing."""
+    """Return the text between two marks, of which the last end mark counts; None if a mark is missing."""
     begun = start.search(text)
     ends = [mark for mark in end.finditer(text) if begun and mark.start() >= begun.end()]
     return text[begun.end() : ends[-1].start()] if begun and ends else None

@@ -1,4 +1,4 @@
-"""Paragraph vectors: means over the tokens after some layers of an encoder, one paragraph or two read together.
+"""Paragraph vectors: means over the tokens after some layers of an encoder, for one paragraph or two read together.
 
 Dimensions in comments: B paragraphs or pairs, E width of the encoder, V = layers x E.
 """
@@ -24,7 +24,7 @@ AT_ONCE = 16  # texts of a batch under torch
 
 
 class ParagraphVectors(Protocol):
-    """An encoder that reads paragraphs; any number of threads may use it at once."""
+    """An encoder that reads single paragraphs. It is thread-safe."""
 
     def of(self, texts: Sequence[str]) -> Vectors:
         """Return the vector of each text, (B, V)."""
@@ -35,19 +35,19 @@ class PairVectors(Protocol):
     """An encoder that reads two paragraphs together."""
 
     def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
-        """Return both paragraphs' vectors for each pair, read together: (B, 2 E)."""
+        """Return the vectors of both paragraphs of each pair, read together: (B, 2 E)."""
         ...
 
 
 def paragraph_vectors(folder: Path, layers: Sequence[int], max_tokens: int) -> ParagraphVectors:
-    """Open an encoder in the runtime if that supports it, else in torch. Raises InputError if it cannot be loaded."""
+    """Open an encoder, in the runtime if supported, else in torch. Raises InputError if it cannot be loaded."""
     known = model_folder(folder, max_tokens)
     with _loading(folder):
         return TorchVectors(folder, layers, max_tokens) if known is None else _RuntimeParagraphs(known, layers)
 
 
 def pair_vectors(folder: Path, max_tokens: int) -> PairVectors:
-    """Like :func:`paragraph_vectors`, for pairs read together, with vectors taken after the last layer."""
+    """Like :func:`paragraph_vectors`, for pairs read together; the vectors are taken after the last layer."""
     known = model_folder(folder, max_tokens)
     with _loading(folder):
         return TorchVectors(folder, (-1,), max_tokens) if known is None else _RuntimePairs(known)
@@ -87,12 +87,11 @@ class _RuntimePairs:
 
 
 class TorchVectors:
-    """Any encoder of transformers in float32, for those that the runtime does not know; calls from several threads take
-    turns."""
+    """An encoder under torch in float32, for models that the runtime does not support. One thread computes at a
+    time."""
 
     def __init__(self, folder: Path, layers: Sequence[int], max_tokens: int) -> None:
-        """Load the folder up to the layer above the last one asked for: some architectures do more to what comes out of
-        their last. Raises OSError or ValueError if it cannot be loaded."""
+        """Load the encoder up to the layer above the last of ``layers``. Raises OSError or ValueError on failure."""
         from transformers import AutoConfig, AutoModel, AutoTokenizer
         from transformers.utils import logging
 
@@ -126,7 +125,7 @@ class TorchVectors:
         return np.stack(vectors)
 
     def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
-        """Return both paragraphs' vectors for each pair, read together: (B, 2 E)."""
+        """Return the vectors of both paragraphs of each pair, read together: (B, 2 E)."""
         import torch
 
         vectors = []
@@ -143,7 +142,7 @@ class TorchVectors:
 
 
 def layer_means(model: Any, tokens: Any, layers: Sequence[int]) -> Any:
-    """Average the states after each of ``layers`` over the tokens, (B, T) -> (B, V), with gradients where enabled."""
+    """Average the states after each of ``layers`` over the tokens, (B, T) -> (B, V). Gradients flow if enabled."""
     import torch
 
     states = model(**tokens, output_hidden_states=True).hidden_states
@@ -152,7 +151,7 @@ def layer_means(model: Any, tokens: Any, layers: Sequence[int]) -> Any:
 
 
 def token_places(tokens: Any) -> Any:
-    """Return the text of each token, (B, T): 0 for the first, 1 for the second, -1 for special tokens and padding."""
+    """Return which text each token is in, (B, T): 0 for the first, 1 for the second, -1 for special tokens."""
     import torch
 
     rows = (tokens.sequence_ids(row) for row in range(len(tokens["input_ids"])))
@@ -160,7 +159,7 @@ def token_places(tokens: Any) -> Any:
 
 
 def pair_means(model: Any, tokens: Any, places: Any) -> Any:
-    """Average the last states over the tokens of each of two texts, of which ``places`` are (B, T): (B, 2 E)."""
+    """Average the last states over the tokens of each text: (B, 2 E). ``places``: from ``token_places``, (B, T)."""
     import torch
 
     hidden = model(**tokens).last_hidden_state

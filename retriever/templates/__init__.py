@@ -1,4 +1,4 @@
-"""Prompt templates of the auxiliary model, for the two terms of equation 1 (papers/pearl.txt, prompts 3 to 6)."""
+"""Prompt templates of the auxiliary model for the two terms of equation 1 (papers/pearl.txt, prompts 3 to 6)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIELDS = ("description", *SLOTS)
 
 @dataclass(frozen=True, slots=True)
 class AuxiliaryTemplate:
-    """Prompts that ask the auxiliary model for the target text, with a document and without one."""
+    """Prompts that ask the auxiliary model for the target text, with a document and without."""
 
     description: str
     example: str
@@ -37,7 +37,7 @@ class AuxiliaryTemplate:
 
 
 def auxiliary_template(name: str) -> AuxiliaryTemplate:
-    """Load a shipped template by name, or a TOML file by path. Raises InputError for a missing or malformed one."""
+    """Load a shipped template by name, or a TOML file by path. Raises InputError if it is missing or malformed."""
     source = Path(name) if name.endswith(".toml") else Path(str(files(__package__) / f"{name}.toml"))
     try:
         fields = tomllib.loads(source.read_text(encoding="utf-8"))

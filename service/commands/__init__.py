@@ -1,1 +1,1 @@
-"""One module for each command of the command line, in the form that :mod:`pearl.cli.commands` describes."""
+"""The commands of the command line, one module for each, in the form that :mod:`pearl.cli.commands` describes."""

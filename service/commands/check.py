@@ -48,7 +48,8 @@ def check(
     voice: str | None = typer.Option(None, "--voice", metavar="V", help="One of the user's voices."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Find what a draft states that nobody said: facts of other texts, facts of nowhere, promises, what it dropped."""
+    """Find what a draft claims without a basis: facts from other texts, invented facts, promises; and what it left
+    out."""
     # only here: they come with the store, which help does without
     from pearl.style.claims.claims import Sample, claims
     from pearl.style.claims.languages import not_read
@@ -76,7 +77,7 @@ def check(
 def _with_history(
     user: str | None, voice: str | None, request: str, draft: str, samples: Sequence[Sample]
 ) -> list[Claim]:
-    """Find the claims of a draft, checked also against the documents that a draft would be written from."""
+    """Find a draft's claims. The documents that would be shown for this request count as samples, too."""
     from service.commands.writing import open_services, say
     from service.drafting.drafter import DraftJob
     from service.drafting.wire import Found, Order, ServerGone, answers
@@ -99,7 +100,7 @@ def _with_history(
 
 
 def _marked(draft: str, found: Sequence[Claim]) -> str:
-    """Return the draft with marks around its claims; a claim within another has none."""
+    """Return the draft with marks around its claims. A claim that overlaps the one before is not marked."""
     parts, end = [], 0
     for claim in found:
         if claim.start is None or claim.end is None or claim.start < end:

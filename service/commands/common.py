@@ -1,4 +1,4 @@
-"""Functions that the commands share: opening the store, reading a text, and erasing what was deleted."""
+"""Functions that several commands share: opening the store, reading a text, and erasing what was deleted."""
 
 from __future__ import annotations
 
@@ -28,10 +28,8 @@ def open_database(settings: Settings) -> Iterator[Database]:
 
 
 def read_text(called: str, source: str) -> str:
-    """Read a text from a file, or from standard input if the source is '-'; drop line breaks at its end.
-
-    Raises InputError if the source cannot be read or is no text; ``called`` names it in the error.
-    """
+    """Read a text from a file, or from standard input if the source is '-'; line breaks at its end are removed.
+    ``called``: names the source in errors. Raises InputError if the source cannot be read or is no text."""
     try:
         with open(0, "rb", closefd=False) if source == "-" else Path(source).open("rb") as file:
             content = file.read(MAX_TEXT_BYTES + 1)  # more is an error anyway
@@ -45,7 +43,7 @@ def read_text(called: str, source: str) -> str:
 
 
 def erase(database: Database) -> None:
-    """Overwrite what was deleted in the database's files, or say why it is still there."""
+    """Overwrite deleted data in the database's files. If that fails, say why the data is still there."""
     try:
         if database.forget_deleted():
             return
@@ -57,7 +55,7 @@ def erase(database: Database) -> None:
 
 @contextmanager
 def shown_copying(rows: int) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar on standard error if that is a terminal; yield the function that adds to the rows done."""
+    """Show a progress bar if standard error is a terminal; yield a function that takes the number of new rows."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

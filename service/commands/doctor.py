@@ -55,7 +55,7 @@ SECRETS = ("PGPASSWORD", "OPENAI_API_KEY")  # variables of libraries
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The outcome of one check: the part that was checked, its state, and what was found."""
+    """The outcome of one check. ``name``: what was checked; ``message``: what was found."""
 
     name: str
     state: State
@@ -64,21 +64,21 @@ class Check:
 
 @dataclass
 class DoctorContext:
-    """The settings and the database, which several checks use."""
+    """The settings and the database, which several checks need."""
 
     settings: Settings
     usable: Database | None = None  # if its schema is this version's
 
     @cached_property
     def database(self) -> Database | None:
-        """The database; None if its file does not exist yet, since opening it would create the file."""
+        """The database; None if its file does not exist yet, because opening would create the file."""
         url = make_url(self.settings.resolved_database_url)
         missing = url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists()
         return None if missing else Database(self.settings.resolved_database_url, pool_size=1)
 
 
 def since(began: float) -> str:
-    """The time since ``began``, a reading of time.perf_counter, in s or ms."""
+    """Format the time since ``began``, a value of time.perf_counter, in s or ms."""
     seconds = time.perf_counter() - began
     return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
@@ -91,7 +91,7 @@ def program(examined: DoctorContext) -> Finding:
 
 
 def settings(examined: DoctorContext) -> Finding:
-    """Say where the value of each setting comes from; the values may be secret."""
+    """Say where each setting comes from. The values are not shown, because they may be secret."""
     origins = [f"{name} by {origin}" for name, origin in examined.settings.origins.items()]
     return "ok", f"{', '.join(origins)}; all others by default" if origins else "all by default"
 
@@ -166,7 +166,7 @@ def database(examined: DoctorContext) -> Finding:
 
 
 def model(examined: DoctorContext) -> Finding:
-    """Ask the chat model one question; report its name, the time, the tokens and, where known, its speed."""
+    """Ask the chat model a question; report its name, the time taken, the tokens and, if known, its speed."""
     began = time.perf_counter()
 
     async def ask() -> tuple[int, str]:
@@ -233,7 +233,7 @@ def doctor(json: str | None = JSON_OPTION) -> None:
 
 
 def examine() -> Iterator[Check]:
-    """Run the checks; yield the outcome of each when it is done."""
+    """Run the checks; yield each outcome as soon as it is known."""
     try:
         settings = load_settings()
     except PearlError as error:
@@ -261,7 +261,7 @@ def examine() -> Iterator[Check]:
 
 
 def secrets_of(settings: Settings) -> tuple[str, ...]:
-    """Every password and key of the settings, the longest first."""
+    """Return all passwords and keys in the settings, the longest first."""
     urls = (settings.resolved_database_url, settings.llm_base_url or "", settings.rate_limit_storage)
     found = {os.environ.get(name, "") for name in SECRETS} | {urlsplit(url).password or "" for url in urls}
     if settings.llm_api_key is not None:
@@ -270,7 +270,7 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
 
 
 def without_names(message: str, secrets: tuple[str, ...]) -> str:
-    """Return the message without secrets and without the names of home folders, which may be people's names."""
+    """Return the message without secrets and names of home folders, which may be people's names."""
     for secret in secrets:
         message = message.replace(secret, HIDDEN)
     message = without_secrets(message).replace(str(Path.home()), "~") if str(Path.home()) != "/" else message

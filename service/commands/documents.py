@@ -65,7 +65,7 @@ def list_documents(
     set_apart: bool = typer.Option(False, "--set-apart", help="List only documents from which drafts do not learn."),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """List documents, the newest first; with WORDS those that contain all of them, in upper or lower case."""
+    """List documents, the newest first; with WORDS only documents that contain all of them, in upper or lower case."""
     wanted = PageQuery(limit, after, not oldest_first, searched(words))
     with open_database(load_settings()) as database, database.read() as connection:
         owner = users.chosen(connection, user)
@@ -98,7 +98,7 @@ def _row(document: Document, words: str | None) -> list[str]:
 
 
 def _fields(document: Document, mark: apart.Mark | None) -> dict[str, Any]:
-    """The document as JSON, with the reason if it is set apart."""
+    """Return the document as JSON fields, with the reason if it is set apart."""
     reason = None if mark is None else mark.reason
     return asdict(document) | {"language": detect(document.text)} | ({} if reason is None else {"set_apart": reason})
 

@@ -40,7 +40,7 @@ def list_drafts(
     after: str | None = AFTER_OPTION,
     json: str | None = JSON_OPTION,
 ) -> None:
-    """List drafts, the newest first, with what became of each; with WORDS those that contain all of them."""
+    """List drafts, the newest first, with what became of each; with WORDS only drafts that contain all of them."""
     sought = searched(words)
     with open_database(load_settings()) as database, database.read() as connection:
         owner = users.chosen(connection, user)

@@ -55,9 +55,9 @@ def edit(
 ) -> None:
     """Edit a draft in three steps: find weak spans, rewrite each, execute the edits.
 
-    The edited text goes to standard output; the edits, and those that were not executed and why, to standard error. Of
-    several candidates those below the draft are dropped and the best by reward is taken; where none is better, the
-    draft stays. Raw replies are kept: the same command asks for nothing twice.
+    The edited text goes to standard output; the edits, and why some were not executed, go to standard error. Of several
+    candidates the best by the reward model is taken; if none is better than the draft, the draft stays. The model's
+    replies are kept, so the same command does not ask again.
     """
     # imported here: help does not need them
     from pearl.errors import InputError
@@ -118,7 +118,7 @@ async def _ask(
 
 
 def _proposed(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
-    """Every proposed edit by candidate, with the reason if it was not executed."""
+    """Return every proposed edit with its candidate's number, and why it was refused, if it was."""
     rows = []
     for number, candidate in enumerate(candidates):
         edits: list[tuple[SpanEdit | PlacedEdit, str | None]] = []

@@ -48,8 +48,8 @@ def export(
 
 
 def _write(option: str, target: str, pieces: Iterable[bytes]) -> None:
-    """Write to a file that only its owner may read, or to standard output for '-'. Raises InputError if the file cannot
-    be written."""
+    """Write to a file that only its owner may read; '-' is standard output. Raises InputError if it cannot be
+    written."""
     if target == "-":
         sys.stdout.writelines(piece.decode() for piece in pieces)
         return

@@ -134,7 +134,7 @@ def run(
 
 
 def _put_draft(file: Path, source: str | None, user: str | None, voice: str | None) -> str:
-    """Put a draft into the file. Return why there is none; empty if there is one, or if none is wanted."""
+    """Put a draft into the file. Return why there is no draft; "" if there is one or none is wanted."""
     from pearl.text.files.whole import opened
     from service.hook.message import comment_mark, has_text, is_unwanted, with_draft
 

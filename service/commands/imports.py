@@ -42,7 +42,7 @@ OF_EXPORT = ("source", "user", "json")
 
 
 class ImportCommand(TyperCommand):
-    """``pearl import``: the first word names the kind of the source, or is the source itself, whose kind is guessed."""
+    """``pearl import``. The first word is the kind of the source, or the source itself, whose kind is then guessed."""
 
     importer: Importer | None = None  # of the kind, once it is known
     given: frozenset[str]  # the importer's own flags
@@ -75,7 +75,7 @@ class ImportCommand(TyperCommand):
         return rest
 
     def get_params(self, context: Any) -> list[Any]:
-        """The command's options and the flags of the importer, or of every importer while the kind is not known."""
+        """Return the command's options and the importer's flags; all importers' flags if the kind is not known yet."""
         known = _flags(kinds() if self.importer is None else [self.importer.name])
         return [*super().get_params(context), *(_flag(name, *told) for name, told in known.items())]
 
@@ -100,7 +100,7 @@ class ImportCommand(TyperCommand):
 
 
 def kinds() -> list[str]:
-    """The kinds of sources: the names of the installed importers (entry points), and ``export`` for PEARL's exports."""
+    """Return the kinds of sources: the names of the installed importers, and ``export`` for PEARL's own exports."""
     return sorted([*importer_names(), EXPORT])
 
 
@@ -109,7 +109,7 @@ def _importer(kind: str) -> Importer:
 
 
 def _guessed(source: str) -> str:
-    """Guess the kind of a source, and say so. Raises InputError for what cannot be one."""
+    """Guess the kind of a source, and tell the person. Raises InputError if it cannot be guessed."""
     if source.startswith("-") and source != STANDARD_INPUT:
         raise InputError(
             f"'{source}' stands before the source; options come after it: pearl import SOURCE {source} ...",
@@ -143,7 +143,7 @@ def _summary_of(kind: str) -> str:
 
 
 def _flags(names: Iterable[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """The flags of these kinds by name: the help, and the kinds that have it."""
+    """Map the name of each flag of these kinds to its help and the kinds that have it."""
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for kind in names:
         with suppress(InputError):
@@ -246,7 +246,7 @@ def _options(importer: Importer, user: str | None, me: tuple[str, ...], voice: s
 
 @contextmanager
 def _progress(importer: Importer, source: Path) -> Iterator[Callable[[int], None]]:
-    """Show a bar on standard error if that is a terminal; yield the function that moves it on."""
+    """Show a progress bar if standard error is a terminal; yield a function that takes the progress just made."""
     console = Console(stderr=True)
     if not (console.is_terminal and source.exists()):
         yield lambda amount: None
@@ -260,7 +260,7 @@ def _progress(importer: Importer, source: Path) -> Iterator[Callable[[int], None
 
 
 def settle_gone(database: Database, summary: ImportSummary, source: Path, *, yes: bool) -> int:
-    """Delete the documents that the source no longer has, with ``yes`` or if the person agrees; return their number."""
+    """Delete documents that their source no longer holds, after asking unless ``yes``; return how many."""
     gone = sum(len(missing.document_ids) for missing in summary.gone)
     if not gone:
         return 0
@@ -278,7 +278,7 @@ def settle_gone(database: Database, summary: ImportSummary, source: Path, *, yes
 
 
 def _import_export(settings: Settings, source: Path, user: str | None, json: str | None) -> None:
-    """Import an export for this user, or for the one that it names; show the outcome by kind."""
+    """Import an export for this user, or for the user that it names, and show the outcome."""
     from service.http.api.draft_form import check_listed  # loads the models of the API, which other imports do not need
 
     options = Options(user=None if user is None else check_id(user, param="--user"))
@@ -319,7 +319,7 @@ def _show_problems(console: Console, summary: ImportSummary) -> None:
 
 
 def _remarks(summary: ImportSummary) -> list[str]:
-    """Remarks on the import, above all on identities that match no sender."""
+    """Return remarks for the person, above all about --me identities that no sender has."""
     if not summary.unmatched_me:
         return list(summary.remarks)
     unmatched = " and ".join(f"'{identity}'" for identity in summary.unmatched_me)
@@ -359,7 +359,7 @@ def _table(summary: ImportSummary, removed: int) -> Table:
 
 
 def summary_json(summary: ImportSummary, removed: int) -> dict[str, Any]:
-    """The summary of an import as ``--json`` writes it."""
+    """Convert the summary of an import to the JSON that ``--json`` writes."""
     fields = asdict(summary)
     fields["gone"] = sum(len(missing.document_ids) for missing in summary.gone)
     fields["removed"] = removed
@@ -374,7 +374,7 @@ def summary_json(summary: ImportSummary, removed: int) -> dict[str, Any]:
 def show_summary(
     summary: ImportSummary, removed: int, json: str | None, more: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
-    """Show an import's problems and figures; ``more`` are additional fields of the JSON."""
+    """Show an import's problems and counts. ``more``: further fields for the JSON."""
     console = Console(stderr=True)
     _show_problems(console, summary)
     for remark in _remarks(summary):
@@ -393,7 +393,7 @@ def show_summary(
 
 
 def tell_embedding(database: Database, settings: Settings, names: Iterable[str]) -> None:
-    """Tell how many texts of these users must be embedded before their first draft, and about how long it takes."""
+    """Say how many texts of these users must be embedded before their first draft, and about how long that takes."""
     from retriever.models.encoder import encoder_name  # only here: small imports start without them
     from retriever.registry import find_entry
 

@@ -76,7 +76,8 @@ def create(
 
 
 def _expiry(lifetime: str | None) -> float | None:
-    """The time at which a lifetime ends that begins now. Raises InputError for one that cannot be read."""
+    """Return when a lifetime such as 90d ends that begins now, in Unix seconds. Raises InputError if it is
+    malformed."""
     if lifetime is None:
         return None
     parts = LIFETIME.fullmatch(lifetime)

@@ -25,7 +25,8 @@ def likeness(
 ) -> None:
     """Say how likely it is that a user wrote a text.
 
-    Below 30 words, for a history of fewer than 5 texts or 300 words, and for another language it says nothing.
+    There is no answer for texts of less than 30 words or in another language, nor for histories of fewer than 5 texts
+    or 300 words.
     """
     # imported here: they load the store, which help does not need
     from service.commands.common import open_database, read_text

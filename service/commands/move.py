@@ -29,8 +29,8 @@ def move(
 ) -> None:
     """Copy everything into another database: users, keys, histories, embeddings, drafts, feedback.
 
-    Stop `pearl serve` first: what it writes meanwhile stays behind. The old database stays as it is. All is copied and
-    compared in one transaction, or nothing.
+    Stop `pearl serve` first: what it writes while this runs is not copied. The old database is not changed. Everything
+    is copied and compared in one transaction, or nothing is.
     """
     check_writable("--json", json)
     settings = load_settings()
@@ -53,7 +53,7 @@ def move(
 
 @contextmanager
 def _target(url: str) -> Iterator[Database]:
-    """Open the target and make its schema. Raises InputError if it is not empty, StoreError if it cannot be opened."""
+    """Open the target database and create its schema. Raises InputError if it is not empty, StoreError if it fails."""
     with _naming_the_option():
         database = Database(url)
     try:
@@ -67,7 +67,7 @@ def _target(url: str) -> Iterator[Database]:
 
 @contextmanager
 def _naming_the_option() -> Iterator[None]:
-    """Make errors name the option instead of the setting, which is the source's."""
+    """Make errors name the option ``--to``, not the setting, which names the source database."""
     try:
         yield
     except PearlError as error:

@@ -41,7 +41,7 @@ def restore(
     ),
     json: str | None = JSON_OPTION,
 ) -> None:
-    """Read a backup into the database of the settings, which must be empty, whole or not at all.
+    """Restore a backup, completely or not at all, into the database of the settings, which must be empty.
 
     Stop `pearl serve` first: nothing is restored under a server. The backup may be of SQLite or PostgreSQL, and of an
     earlier version of PEARL.
@@ -91,7 +91,7 @@ def _restore(
 
 
 def _check_target(url: str, *, replace: bool) -> None:
-    """Check the database before its schema is made or changed. Raises InputError."""
+    """Check the database before its schema is changed. Raises InputError if it must not be overwritten."""
     with closing(Database(url)) as database:
         try:
             transfer.check_usable(database, to_replace=replace)
@@ -107,7 +107,7 @@ def _check_target(url: str, *, replace: bool) -> None:
 
 
 def _decided(found: Deleted, deleted: str | None) -> Deleted:
-    """Return what to leave out. Raises InputError if nobody decided on what was deleted since the backup."""
+    """Return the deleted items that stay deleted. Raises InputError if the person must decide first."""
     if deleted == BRING_BACK:
         return Deleted()
     if deleted is None and any(found.counts().values()):

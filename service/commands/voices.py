@@ -85,7 +85,7 @@ def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | 
 
 
 def _edits(edits: dict[str, Any]) -> str:
-    """The changes to sent drafts in words."""
+    """Describe in words how the person changed drafts before sending them."""
     distance, trend = edits["distance"], edits["trend"]
     words = f"{edits['words_kept']:,} words kept, {edits['words_added']:,} added, {edits['words_removed']:,} removed"
     changed = f"distance {distance['value']:.2f}"
@@ -96,7 +96,7 @@ def _edits(edits: dict[str, Any]) -> str:
 
 
 def _settings(calibration: StoredCalibration) -> str:
-    """The calibrated values in words."""
+    """Describe the calibrated values in words."""
     chosen = dict(calibration.settings)
     if "threshold" in chosen:
         chosen["theta"] = theta_words(chosen.pop("threshold"), 2)

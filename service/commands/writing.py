@@ -1,4 +1,4 @@
-"""Writing a draft on the terminal: the text as it is written, and the documents behind it."""
+"""Writing a draft from a command: the text appears while it is written, then the documents behind it."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ NOT_DELIVERED = {"revision_failed", "revision_unreadable", "revision_not_better"
 
 
 class DraftWriter:
-    """Writes drafts for commands, and shows each meanwhile unless ``silent``. If a server of the same PEARL_HOME and
-    settings runs, that writes them; else this process does, with one set of services, made at the first draft, kept
-    until the end, and made anew after a failure of the model."""
+    """Writes drafts for commands, and shows each while it is written unless ``silent``. A running server of the same
+    PEARL_HOME and settings writes them if there is one, else this process does."""
 
     def __init__(self, settings: Settings, *, silent: bool) -> None:
         self._settings, self._silent = settings, silent
@@ -51,8 +50,8 @@ class DraftWriter:
         self._runner.close()
 
     def write(self, user: str | None, job: DraftJob, begun: Begun = lambda draft_id: None) -> Draft:
-        """Write a draft and return it. ``begun`` is called with its id before it is written and recorded; once more,
-        with another id, if a server ends meanwhile. Raises PearlError."""
+        """Write a draft and return it. ``begun`` is called with the draft's id before it is written; again with another
+        id if the server ends and this process takes over. Raises PearlError."""
         screen = _Screen(begun, silent=self._silent)
         try:
             with screen.waiting():
@@ -64,7 +63,7 @@ class DraftWriter:
             raise
 
     def _by_server(self, order: Order, screen: _Screen) -> Draft | None:
-        """Have the home's server write the draft. Return None if none runs, or if it ended before a word was shown."""
+        """Let the running server write the draft. Return None if none runs, or if it ended before the first word."""
         try:
             with closing(answers(self._settings, order, say)) as events:
                 for event in events:
@@ -82,7 +81,7 @@ class DraftWriter:
         return self._runner.run(_write(self._services, user, job, screen))
 
     def forget(self, user_id: int) -> None:
-        """Drop the user's texts from memory, so that they do not stay there if they are deleted meanwhile."""
+        """Remove the user's texts from memory, so that none stay there after they are deleted."""
         if self._services:
             self._services.forget(user_id)
 
@@ -113,7 +112,7 @@ async def _write(services: Services, user: str | None, job: DraftJob, screen: _S
 
 
 class _Screen:
-    """Shows the draft on standard output as it is written, and everything about it on standard error."""
+    """Shows a draft on standard output while it is written, and all about it on standard error."""
 
     def __init__(self, begun: Begun, *, silent: bool) -> None:
         self.told_begun = begun
@@ -125,7 +124,7 @@ class _Screen:
         self.status: Status | None = None  # None off a terminal
 
     def waiting(self) -> AbstractContextManager[object]:
-        """Show on a terminal that something happens, until the first word."""
+        """Return a context that shows a waiting sign on a terminal until the first word."""
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.status import Status
@@ -134,7 +133,7 @@ class _Screen:
         return self.status or nullcontext()
 
     def take(self, event: object) -> Draft | None:
-        """Show an event; return the draft if it is the last one."""
+        """Show an event of the drafting; return the draft if this is the last event, else None."""
         if isinstance(event, Retrieved):
             self.told_begun(event.draft_id)
         elif isinstance(event, Embedding):
@@ -146,7 +145,7 @@ class _Screen:
         return event.draft if isinstance(event, Finished) else None
 
     def _embedding(self, done: int, total: int) -> None:
-        """Show how many texts are embedded; off a terminal say once that there are some."""
+        """Show how many texts are embedded. Without a terminal, say once that texts must be embedded."""
         if self.status is not None:
             share = f"Embedding {total:,} texts, once: {done / max(1, total):.0%} done..."
             self.status.update(WAITING if done == total else share)
@@ -166,7 +165,7 @@ class _Screen:
             _show_evidence(event.draft)
 
     def _show_read(self, read: PromptRead) -> None:
-        """Show on a terminal how much of the prompt is read, behind the line of the text that has begun, if any."""
+        """Show on a terminal how much of the prompt is read, behind the last line of the text so far."""
         if self.status is None:
             return
         from rich.cells import cell_len
@@ -189,7 +188,7 @@ class _Screen:
         self.line = (self.line + text).rpartition("\n")[2]
 
     def _begin(self) -> None:
-        """Take the status away, and print what it stood for."""
+        """Remove the status line, and print the line of text that it hid."""
         if self.begun:
             return
         self.begun = True
@@ -199,7 +198,7 @@ class _Screen:
             typer.echo(self.line, nl=False)
 
     def break_off(self) -> None:
-        """End the line of a text that will not be continued."""
+        """End the line of a text that will not go on."""
         if self.begun:
             typer.echo("")
 

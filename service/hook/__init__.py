@@ -1,1 +1,1 @@
-"""Git's hook prepare-commit-msg: the message of a commit, drafted from the staged change before the editor opens."""
+"""Git's hook prepare-commit-msg: drafts a commit's message from the staged change before the editor opens."""

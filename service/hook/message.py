@@ -1,4 +1,4 @@
-"""The message file that git gives its hook: tell whether a draft is wanted there, and add one."""
+"""The message file that git gives its hook: is a draft wanted, and how is it added?"""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SCRIPT_BYTES = 2_000  # of an editor that is a script; a longer one does somethi
 
 
 def nobody_looks(repository: Path) -> bool:
-    """True, within a hook of git, if no person would see a draft: git's editor ends by itself, or a build runs."""
+    """True if no person would see a draft: git's editor exits by itself, or a build runs. Call it within a hook."""
     if any(os.environ.get(name, "").lower() not in ("", "0", "false") for name in UNATTENDED):
         return True
     try:
@@ -47,7 +47,7 @@ def nobody_looks(repository: Path) -> bool:
 
 
 def _ends_by_itself(script: str, within_script: bool = False) -> bool:
-    """True for a command line, or a shell's script, that calls no editor which stays open."""
+    """True if a command line or shell script calls no editor that waits for a person."""
     try:
         commands = list(_commands(script))
     except ValueError:  # an open quote
@@ -56,7 +56,7 @@ def _ends_by_itself(script: str, within_script: bool = False) -> bool:
 
 
 def _commands(script: str) -> Iterator[list[str]]:
-    """Yield the words of each command, from the program on."""
+    """Yield the words of each command, beginning with the program's name."""
     for line in HARMLESS.sub(" ", script).splitlines():
         words = shlex.shlex(line, posix=True, punctuation_chars=";&|")
         words.whitespace_split = True
@@ -88,7 +88,7 @@ def _is_no_editor(command: list[str], within_script: bool) -> bool:
 
 
 def _shell_script(path: Path) -> str:
-    """The content of a short shell script; empty for any other file."""
+    """Return the content of a short shell script; "" for any other file."""
     try:
         content = path.read_bytes() if path.stat().st_size <= SCRIPT_BYTES else b""
     except OSError:
@@ -105,8 +105,8 @@ NOTE = " PEARL drafted this message from the staged change. Edit it, or delete i
 
 
 def is_unwanted(repository: Path, source: str | None) -> bool:
-    """True if no draft is wanted: git has a message or is in a rebase, cherry-pick, revert or merge, no one would see a
-    draft, or the person wants none this time."""
+    """True if no draft is wanted: git has a message or is in a rebase, cherry-pick, revert or merge, nobody would see
+    the draft, or PEARL_NO_DRAFT is set."""
     if source or os.environ.get("PEARL_NO_DRAFT") or nobody_looks(repository):
         return True
     paths = [word for name in UNDER_WAY for word in ("--git-path", name)]
@@ -115,7 +115,8 @@ def is_unwanted(repository: Path, source: str | None) -> bool:
 
 
 def comment_mark(repository: Path) -> bytes:
-    """Return, within a hook, the mark that begins git's comments. Raises InputError if commits are not in UTF-8."""
+    """Return the character with which git's comments begin. Raises InputError if commits are not in UTF-8. Call it
+    within a hook."""
     mark = "#"
     try:
         answer = git_answer(repository, "config", "--get-regexp", SETTINGS, in_hook=True)
@@ -131,14 +132,14 @@ def comment_mark(repository: Path) -> bytes:
 
 
 def has_text(content: bytes, mark: bytes) -> bool:
-    """True if the file has a message already: anything besides comments and, below an empty first line, trailers."""
+    """True if the file already holds a message. Comments do not count, nor do trailers below an empty first line."""
     lines = content.partition(mark + CUT)[0].splitlines()  # below the cut stands the diff
     written = [line for line in lines if line.strip() and not line.startswith(mark)]
     return bool(written) and (bool(lines[0].strip()) or not all(map(TRAILER.match, written)))
 
 
 def with_draft(content: bytes, mark: bytes, draft: str) -> bytes:
-    """Return the file's content with the draft above it, and with a note among git's comments if there are any."""
+    """Return the file's content with the draft on top, and with a note among git's comments, if there are any."""
     # git would take a line that begins with the mark for a comment
     text = re.sub(rb"^(?=" + re.escape(mark) + rb")", b" ", draft.strip().encode(), flags=re.MULTILINE)
     first = re.search(rb"^" + re.escape(mark), content, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The hook's file in a repository: a few lines of shell that call `pearl hook run`."""
+"""The hook's file in a repository: a short shell script that calls `pearl hook run`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ exit 0
 
 
 def script_path(repository: Path) -> Path:
-    """The path of the hook's file, by the repository's settings and worktrees. Raises InputError."""
+    """Return the path at which git looks for the hook. Raises InputError if git fails."""
     try:
         top = Path(git_path(repository, "rev-parse", "--show-toplevel"))
     except InputError as error:
@@ -42,8 +42,8 @@ def script_path(repository: Path) -> Path:
 
 
 def install(path: Path, options: Sequence[str]) -> None:
-    """Write or renew the hook, which gives `pearl hook run` these options. Raises Conflict for another program's
-    hook, and InputError."""
+    """Write or replace the hook, which calls `pearl hook run` with these options. Raises Conflict if another program's
+    hook is there, InputError if the file cannot be written."""
     beside = shutil.which("pearl", path=str(Path(sys.executable).parent))
     pearl = beside or shutil.which(sys.argv[0])
     if pearl is None:
@@ -61,7 +61,8 @@ def install(path: Path, options: Sequence[str]) -> None:
 
 
 def remove(path: Path) -> bool:
-    """Delete the hook; return False if there is none. Raises Conflict for another program's hook, and InputError."""
+    """Delete the hook; return False if there is none. Raises Conflict if another program's hook is there, InputError if
+    git or the file system fails."""
     if not _exists(path):
         return False
     if not is_ours(path):
@@ -75,13 +76,13 @@ def remove(path: Path) -> bool:
 
 
 def is_ours(path: Path) -> bool:
-    """True for a hook that :func:`install` wrote. Raises InputError if it cannot be read."""
+    """True if :func:`install` wrote the hook. Raises InputError if the file cannot be read."""
     with writing(str(path)):
         return path.is_file() and OURS.encode() in path.read_bytes()
 
 
 def _written_at(path: Path) -> str:
-    """The file in which a person edits another program's hook: "it", or the file that husky's generated hook runs."""
+    """Return the file to edit for changing another program's hook: "it", or the file that husky's hook runs."""
     is_generated = path.parent.name == "_" and (path.parent / "h").is_file()
     return str(path.parent.parent / NAME) if is_generated else "it"
 

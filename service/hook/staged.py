@@ -1,4 +1,4 @@
-"""Describing the staged change as a request: paths in the words of `pearl import git`, facts, and parts of the diff."""
+"""Describing the staged change as a request: paths as `pearl import git` writes them, facts, and parts of the diff."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ STATES = {"A": "new file", "D": "deleted"}
 
 
 def commit_job(job: DraftJob) -> DraftJob:
-    """Adapt a job to a commit's message: set the template of such messages, and show whole messages as samples."""
+    """Adapt a drafting job to commit messages: their prompt template, and samples with subject and body together."""
     return replace(job, template=change_template(), shown_as=whole_message)
 
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A file of the staged change: its path, git's state letter, and its numbers of changed lines."""
+    """A staged file. ``state``: git's letter (A: new, D: deleted); ``added``, ``removed``: numbers of lines."""
 
     path: str
     state: str  # git's letter
@@ -51,7 +51,7 @@ class StagedFile:
 
 
 def staged_request(repository: Path) -> str:
-    """Describe the staged change, within a hook of git. Raises InputError if nothing is staged, or if git fails."""
+    """Describe the staged change. Raises InputError if nothing is staged or git fails. Call it within a hook."""
     files = list(_files(git_answer(repository, *DIFF, "--raw", "--numstat", "-z", in_hook=True)))
     if not files:
         raise InputError("nothing is staged, so there is nothing to tell.", code="nothing_staged")
@@ -68,7 +68,7 @@ def staged_request(repository: Path) -> str:
 
 
 def _files(answer: str) -> Iterator[StagedFile]:
-    """Yield the files in git's answer, which has raw lines with the states and then the counts of lines."""
+    """Yield the files in the answer of ``git diff --raw --numstat -z``."""
     states = {}
     fields = iter(answer.split("\0"))
     for field in fields:
@@ -81,7 +81,7 @@ def _files(answer: str) -> Iterator[StagedFile]:
 
 
 def _excerpts(repository: Path, files: list[StagedFile]) -> Iterator[str]:
-    """Yield the beginnings of the files' changes, each below the file's path, in fair shares of SHOWN_CHARACTERS."""
+    """Yield the beginning of each file's diff below its path; the files share SHOWN_CHARACTERS fairly."""
     changes = [_change(repository, file.path) for file in files]
     shares = fair_shares([len(change) for change in changes], SHOWN_CHARACTERS)
     for file, change, share in zip(files, changes, shares, strict=True):
@@ -92,7 +92,7 @@ def _excerpts(repository: Path, files: list[StagedFile]) -> Iterator[str]:
 
 
 def _change(repository: Path, path: str) -> str:
-    """The changed lines of a file, cut at READ_BYTES; empty for a binary file."""
+    """Return a file's diff, cut at READ_BYTES; "" for a binary file."""
     with run_git(repository, *DIFF, "--patch", "--unified=1", "--", f":(top,literal){path}", in_hook=True) as output:
         patch = output.read(READ_BYTES).decode(errors="replace")
     first = re.search(r"^@@ ", patch, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Guessing the importer of a path from its content (``pearl import PATH``), or what to do where none reads it."""
+"""Guessing which importer reads a path (``pearl import PATH``), or saying what to do if none does."""
 
 from __future__ import annotations
 
@@ -43,11 +43,9 @@ UNPACK = "unpack it and import the folder."
 
 @dataclass(frozen=True, slots=True)
 class FileSniff:
-    """The clues to the kind of a path. ``names``: the paths in a folder or zip file, in lower case; ``head``: the
-    beginning of a file, gunzipped, and in UTF-8 where the file is UTF-16 by its byte order mark.
-
-    Of a folder hidden files are not named, and no symbolic link is followed.
-    """
+    """What the guess is based on. ``names``: the paths of the files in a folder or zip file, in lower case, without
+    hidden files and symbolic links of a folder; ``head``: the beginning of a file, gunzipped, and in UTF-8 if the file
+    is UTF-16."""
 
     source: Path
     names: tuple[str, ...]
@@ -59,17 +57,17 @@ class FileSniff:
 
     @property
     def suffix(self) -> str:
-        """The file's last suffix in lower case, that of the packed file where it is gzipped."""
+        """The file's last suffix in lower case; for ``letters.txt.gz`` that is ``.txt``."""
         name = self.source.name.lower()
         return Path(name.removesuffix(".gz")).suffix
 
     def holds(self, pattern: str) -> list[str]:
-        """The names that a regular expression matches, whole or from behind one of their slashes to the end."""
+        """Return the paths that a regular expression matches: the whole path, or all of it that follows a slash."""
         wanted = re.compile(rf"(?:.*/)?(?:{pattern})")
         return [name for name in self.names if wanted.fullmatch(name)]
 
     def head_of(self, pattern: str) -> bytes:
-        """The beginning of the first file in the folder or archive whose name matches; b"" if none can be read."""
+        """Return the beginning of the first file in the folder or archive whose name matches; b"" if unreadable."""
         wanted = re.compile(rf"(?:.*/)?(?:{pattern})", re.IGNORECASE)
         with suppress(InputError), open_archive(self.source) as archive:
             for name in filter(wanted.fullmatch, archive.files):
@@ -78,13 +76,13 @@ class FileSniff:
         return b""
 
     def begins(self, pattern: bytes) -> bool:
-        """True if the head, without blanks before it, matches a regular expression."""
+        """True if a regular expression matches the head's beginning, after leading blanks."""
         start = self.head.lstrip(b"\xef\xbb\xbf \t\r\n")
         return re.match(pattern, start, re.DOTALL | re.IGNORECASE) is not None
 
 
 def look(source: Path) -> FileSniff:
-    """Read the names in a folder or zip file, or the beginning of a file. Raises InputError if it cannot be read."""
+    """Collect the clues to a path's kind. Raises InputError if the path cannot be read."""
     try:
         if source.is_dir():
             names = [entry.name.lower() for entry in islice(walk(source, hidden=False), MAX_NAMES) if not entry.is_link]
@@ -114,7 +112,7 @@ def _unpacked(source: Path) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """The guessed importer's name, and what the path looks like, in words."""
+    """The guessed importer. ``kind``: its name; ``looks``: what the path looks like, for people."""
 
     kind: str
     looks: str
@@ -122,8 +120,8 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A sign of a kind of source: ``seen`` tests for it, ``looks`` describes it in words. ``kind`` is the importer's
-    name, None if no importer reads such a source; then ``instead`` says what to do."""
+    """A rule that recognizes one kind of source. ``seen`` tests a path; ``looks`` names the kind of source for people;
+    ``kind`` is the importer's name, or None if no importer reads such a source; then ``instead`` says what to do."""
 
     kind: str | None
     looks: str
@@ -132,7 +130,8 @@ class Sign:
 
 
 def guess_importer(source: Path) -> Guess:
-    """The importer for a path, and why. Raises InputError, which says what the path looks like, if none reads it."""
+    """Guess the importer for a path. Raises InputError, which says what the path looks like, if no importer reads
+    it."""
     if not source.exists():
         raise InputError(f"{source}: there is no such file or folder.", param="source", code="missing_file")
     sight = look(source)
@@ -156,7 +155,7 @@ def _is_repository(sight: FileSniff) -> bool:
 
 
 def _is_site(sight: FileSniff) -> bool:
-    """True for a blog's or vault's folder, a git repository among them: most of what is written in it are notes."""
+    """True for the folder of a blog or a vault of notes, which may be a git repository: most of its files are notes."""
     if (sight.source / ".obsidian").is_dir() or (sight.source / ".foam").is_dir():
         return True
     notes = len(sight.holds(NOTES))
@@ -165,7 +164,7 @@ def _is_site(sight: FileSniff) -> bool:
 
 
 def _first_object(sight: FileSniff) -> dict[str, object]:
-    """The object on the file's first line, empty where there is none."""
+    """Return the JSON object on the file's first line; an empty one if there is none."""
     line = sight.head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
     try:
         value = orjson.loads(line)
@@ -186,7 +185,7 @@ def _is_exporters(sight: FileSniff) -> bool:
 
 
 def _talked(sight: FileSniff, field: bytes) -> bool:
-    """True for conversations with a program that have this field in their first part."""
+    """True for an export of conversations with a chatbot; ``field``: a JSON field that occurs near its beginning."""
     head = sight.head if not sight.names else sight.head_of(r"conversations[^/]*\.json")
     return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") and field in head
 
@@ -202,7 +201,7 @@ def _is_whatsapp(sight: FileSniff) -> bool:
 
 
 def _is_mh(sight: FileSniff) -> bool:
-    """True for MH's folders, in which a mail is a file named by its number."""
+    """True for a mailbox in the MH format: a folder in which each mail is a file named by a number."""
     if not (sight.is_folder and sight.holds(r"\d+")):
         return False
     numbered = (entry.path for entry in walk(sight.source, hidden=False) if entry.path.name.isdecimal())
@@ -227,7 +226,7 @@ def _is_empty_folder(sight: FileSniff) -> bool:
 
 
 def only_chats(sight: FileSniff) -> bool:
-    """True if there are plain texts, and all are named like chats that WhatsApp exported."""
+    """True if the path holds plain text files, and all of them are named like WhatsApp's exported chats."""
     chats = sight.holds(CHAT_FILES)
     return bool(chats) and chats == sight.holds(PLAIN_TEXTS)
 

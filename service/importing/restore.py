@@ -1,4 +1,4 @@
-"""Importing PEARL's own exports: documents as any import does, then voices, drafts, feedback and profiles."""
+"""Importing an export that PEARL itself made: first its documents, then voices, drafts, feedback and profiles."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RestoreCounts:
 
 @dataclass(slots=True)
 class ExportReader:
-    """The importer for exports, which yields the documents and collects everything else in ``others``."""
+    """The importer for exports: ``read`` yields the documents and collects all other items, by kind, in ``others``."""
 
     name: str = EXPORT
     summary: str = "An export of PEARL's own, whole (GET /v1/export, pearl export)."
@@ -62,7 +62,8 @@ class ExportReader:
         return source.stat().st_size
 
     def read(self, source: Path, options: Options) -> Items:
-        """Yield the documents, in the options' voice if they have none. Raises InputError if the file is no export."""
+        """Yield the documents; a document without a voice gets the options' voice. Raises InputError if the file is no
+        export."""
         self.user = options.user
         with reading(source) as raw, BufferedReader(CountingReader(raw, options.advance)) as counted:
             try:
@@ -86,7 +87,8 @@ class ExportReader:
                 yield self._item(value, f"{source}: documents.{position}", options)
 
     def prepare(self, connection: Connection, owners: Mapping[str, int]) -> None:
-        """Make the export's local-only voices, as such, before their documents are stored."""
+        """Create the voices that the export marks as local only, so that their documents are protected from the
+        beginning."""
         for line in self.others["voices"]:
             if isinstance(line, dict) and line.get("local_only") is True:
                 with suppress(InputError):  # it is told when the voices are restored
@@ -113,11 +115,11 @@ def import_export(
     called: str | None = None,
     there: User | None = None,
 ) -> tuple[ImportSummary, dict[str, RestoreCounts]]:
-    """Import the documents of an export, then restore everything else in it. ``reader`` is an ExportReader, or wraps
-    one; ``check_draft`` raises an error for a draft that no list could show.
+    """Import the documents of an export, then restore everything else in it. ``reader``: an ExportReader, or a wrapper
+    of one; ``check_draft``: raises an error for a malformed draft; ``called``: the name that the import is recorded by,
+    instead of the path; ``there``: the user, if known to exist.
 
-    Raises InputError if neither the options nor the export name a user, NotFound if the user that was ``there`` is
-    deleted meanwhile.
+    Raises InputError if neither the options nor the export name a user, NotFound if ``there`` is deleted while it runs.
     """
     summary = run_import(database, reader, source, options, called=called, there=there)
     user, others = reader.user, reader.others  # type: ignore[attr-defined]
@@ -131,9 +133,9 @@ def import_export(
 def restore(
     connection: Connection, owner: int, others: Mapping[str, Sequence[Any]], check_draft: Callable[[StoredDraft], None]
 ) -> dict[str, RestoreCounts]:
-    """Restore everything in an export but its documents, which must be there; return the counts by kind.
+    """Restore everything in an export except its documents, which must be stored already; return the counts by kind.
 
-    Existing items stay as they are, except for a voice without any settings. Raises NotFound if the user is deleted.
+    Existing items stay unchanged, except a voice without any settings. Raises NotFound if the user was deleted.
     """
     if not users.lock(connection, {owner}):
         raise NotFound("This user was deleted.", code="user_not_found")
@@ -194,7 +196,7 @@ def _restore_voice(connection: Connection, owner: int, line: dict[str, Any]) -> 
 
 
 def _keep_here(connection: Connection, owner: int, name: str) -> bool:
-    """Make the voice local only, also one with other settings; return False if it is."""
+    """Make the voice local only, whatever its other settings. Return False if it was local only before."""
     if name in voices.local_only(connection, owner):
         return False
     voices.put(connection, owner, name, {"local_only": True})

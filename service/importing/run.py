@@ -1,4 +1,4 @@
-"""Importing a source into users' histories: read, check, add in batches, count."""
+"""Importing a source into users' histories: read its items, check them, and add them in batches."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """Documents of a user that are no longer in their source."""
+    """A user's documents that an earlier import of a source brought and that the source no longer holds."""
 
     user_id: int
     user: str
@@ -57,7 +57,7 @@ class Gone:
 
 
 class ImportRecord:
-    """Counts the outcomes of an import, and records it for each user to whom it brings something."""
+    """Counts what an import did, and stores the counts for each user who got documents from it."""
 
     def __init__(
         self, importer: str, source: str, *, update: bool, mine: bool | None = None, looked_at: bool = False
@@ -92,7 +92,7 @@ class ImportRecord:
         outcomes: Sequence[AddOutcome],
         user_ids: Mapping[str, int],
     ) -> None:
-        """Count a batch, and record the import's counts so far in the transaction that stores the batch."""
+        """Count a batch's outcomes, and store the import's counts so far, in the transaction that stores the batch."""
         for item, outcome in zip(batch, outcomes, strict=True):
             counts = self._counts.setdefault(item.user, Counter())
             counts[NAMES[outcome]] += 1
@@ -101,7 +101,8 @@ class ImportRecord:
         self._note(connection, self.ids.keys() & {item.user for item in batch}, user_ids, {})
 
     def finish(self, connection: Connection, user_ids: Mapping[str, int], left_out: Mapping[str, int]) -> int:
-        """Record the numbers of items left out, which belong to no user; return the number of texts set apart."""
+        """Store how many items were left out, by reason. Return how many imported texts were set apart: not learned
+        from, because they read like an assistant's prose."""
         users.lock(connection, set(user_ids.values()))
         apart.excuse(connection, user_ids.values())
         set_apart = {
@@ -120,7 +121,8 @@ class ImportRecord:
         imports.record(connection, notes, importer=self._importer, source=self._source)
 
     def gone(self, database: Database, owner: str | None) -> tuple[Gone, ...]:
-        """The documents that earlier imports of this source brought its users or ``owner``, and that this one lacks."""
+        """Find the documents that earlier imports of this source brought but this import did not find. ``owner``: a
+        user to look at even if this import found none of their documents."""
         gone = []
         with database.read() as connection:
             for name in sorted({*self._seen, *([] if owner is None else [owner])}):
@@ -135,7 +137,8 @@ class ImportRecord:
 
 
 def remove_gone(database: Database, gone: Sequence[Gone]) -> int:
-    """Delete documents gone from their source, and their traces in the database's files; return their number."""
+    """Delete the documents that are gone from their source, and overwrite their traces in the database's files. Return
+    the number of deleted documents."""
     with database.write() as connection:
         removed = sum(imports.remove_documents(connection, missing.user_id, missing.document_ids) for missing in gone)
     with suppress(StoreError):  # they are deleted; `pearl serve` overwrites their traces later
@@ -153,7 +156,7 @@ UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 @dataclass(frozen=True, slots=True)
 class ImportProblem:
-    """An error in an item of the source, and the place of the item."""
+    """An error in one item of the source. ``where``: the item's place (``file:line`` or the like)."""
 
     where: str
     message: str
@@ -168,7 +171,7 @@ class ImportProblem:
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """The outcome of an import."""
+    """The outcome of an import: counts of documents, errors, and remarks for the person."""
 
     imported: int
     replaced: int
@@ -206,14 +209,14 @@ def run_import(
     called: str | None = None,
     there: User | None = None,
 ) -> ImportSummary:
-    """Import a source, each batch in a transaction; with ``strict`` everything in one.
+    """Import a source in batches, with a transaction for each; with ``strict`` in one transaction, undone by any error.
 
     With ``update`` a changed document replaces its earlier version. Texts that read like an assistant's prose are set
-    apart, unless ``with_machine`` says that they are the user's. The source is recorded by its path, or as ``called``.
-    Missing users are made, except the user ``there``, who existed before and may be deleted meanwhile.
+    apart (not learned from), unless ``with_machine`` says that they are the user's. ``called``: the source's name in
+    the record, instead of its path. Users who do not exist are created, except ``there``, a user known to exist.
 
-    Raises InputError if the source cannot be read, StoreError if the database fails, Interrupted for Ctrl-C; the
-    message of each says how many documents are stored, and a rerun adds the rest.
+    Raises InputError if the source cannot be read, StoreError if the database fails, Interrupted for Ctrl-C. The
+    message says how many documents are stored; the same import run again adds the rest.
     """
     started = time.monotonic()
     # plug-ins may lack these attributes, which are newer
@@ -285,7 +288,7 @@ def _check_source(source: Path) -> None:
 
 
 class _Refused(Exception):
-    """Rolls a strict import with errors back."""
+    """Raised to roll back a strict import that had errors."""
 
 
 @contextmanager
@@ -363,7 +366,7 @@ def _batches(items: Iterable[SourceDocument], size: int) -> Iterator[list[Source
 
 @dataclass(slots=True)
 class _Tally:
-    """Counts while an import runs."""
+    """The counts of an import while it runs."""
 
     outcomes: Counter[AddOutcome] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -439,7 +442,7 @@ def _with_stored(error: PearlError, stored: int) -> PearlError:
 
 @dataclass(frozen=True, slots=True)
 class DraftedMessages:
-    """A user's drafts, by which commit messages that PEARL wrote are recognized."""
+    """A user's drafts, used to recognize commit messages that PEARL wrote."""
 
     by_line: dict[str, set[tuple[float, str]]]  # line -> (time, text) of each draft with that line
 
@@ -452,8 +455,8 @@ class DraftedMessages:
         return cls(dict(by_line))
 
     def __contains__(self, document: Document) -> bool:
-        """True if a draft has a line of the message and more than half of its words. The draft must be from before the
-        commit, or from the minutes after its date in which the hook may still have been writing."""
+        """True if a commit message is mostly a draft of PEARL's: it shares a line with the draft, and more than half of
+        its words come from the draft. The draft must be no more than a few minutes younger than the commit."""
         if not self.by_line:
             return False
         message = whole_message(document).text

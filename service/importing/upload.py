@@ -1,4 +1,4 @@
-"""Archives uploaded over HTTP: how many at once, a guess of their kind, and their import into one user's history."""
+"""Importing archives that are uploaded over HTTP into one user's history."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ IN_A_TERMINAL = (  # advice that names a command, and what is said over HTTP
 
 
 class Uploads:
-    """The users whose archives are being imported: one archive per user, and few in all, since they fill the disk."""
+    """The users whose uploaded archives are being imported. A user may import one at a time; ``most`` run at once,
+    because they fill the disk."""
 
     def __init__(self, most: int = AT_ONCE) -> None:
         self._users, self._most = set[int](), most
@@ -51,7 +52,8 @@ class Uploads:
 
     @contextmanager
     def turn(self, user_id: int) -> Iterator[None]:
-        """Hold a turn while the block runs. Raises Conflict if the user has one already, Overloaded if none is free."""
+        """Reserve an import for a user while the block runs. Raises Conflict if that user has one running, Overloaded
+        if too many run."""
         if user_id in self._users:
             raise Conflict("An archive of yours is being imported; wait for its end.", code="import_running")
         if len(self._users) >= self._most:
@@ -64,10 +66,11 @@ class Uploads:
 
 
 class OneUsers:
-    """Wraps an importer so that all documents become the owner's, and the progress can be asked for.
+    """Wraps an importer so that all documents go to one user, the ``owner``, and progress can be asked for while it
+    runs.
 
-    A history file may name many users: only the lines of the first user in it are taken, as the owner's; those of other
-    users are left out.
+    A history file may name many users. Lines of the first user in it are imported for the owner; other lines are left
+    out.
     """
 
     def __init__(self, importer: Importer, owner: User) -> None:
@@ -94,7 +97,7 @@ class OneUsers:
             yield item
 
     def check(self) -> None:
-        """Raise Interrupted if the caller has left."""
+        """Raise Interrupted if the client has disconnected."""
         if self.stop.is_set():
             raise Interrupted("Stopped. What was imported so far stays; the same archive again adds the rest.")
 
@@ -106,7 +109,8 @@ class OneUsers:
 
 
 def guess(source: Path) -> Guess:
-    """Guess the kind of an archive. Raises InputError, without the advice that helps only in a terminal."""
+    """Guess the importer for an uploaded archive. Raises InputError if none reads it; advice for a terminal is
+    reworded."""
     with _unseen(source.parent):
         try:
             return guess_importer(source)
@@ -118,7 +122,7 @@ def guess(source: Path) -> Guess:
 
 @contextmanager
 def _unseen(folder: Path) -> Iterator[None]:
-    """Take the temporary folder out of errors. Raises them."""
+    """Remove the temporary folder's path from the messages of errors raised in the block."""
     try:
         yield
     except PearlError as error:
@@ -131,7 +135,7 @@ def without(folder: Path, text: str) -> str:
 
 
 def _importer(kind: str) -> Importer:
-    """The importer of this name. Raises InputError if there is none, or if it reads folders alone."""
+    """Load an importer by name. Raises InputError if there is none, or if it reads only folders."""
     if kind in NEEDS_A_FOLDER:
         raise InputError(f"'{kind}' reads a folder on the service's machine: pearl import {kind}", param="kind")
     return cast(Importer, ExportReader()) if kind == EXPORT else load_importer(kind)
@@ -145,7 +149,7 @@ def importers() -> Iterator[Importer]:
 
 
 def chosen(kind: str, options: Options) -> Importer:
-    """Return the importer of this kind. Raises InputError if there is none, or if the options do not fit it."""
+    """Return the importer named ``kind``. Raises InputError if there is none, or if the options do not fit it."""
     importer = _importer(kind)
     if importer.needs_me and not options.me:
         raise InputError(
@@ -163,7 +167,8 @@ def chosen(kind: str, options: Options) -> Importer:
 def import_file(
     database: Database, importer: OneUsers, source: Path, options: Options, check_draft: Callable[[StoredDraft], None]
 ) -> tuple[ImportSummary, list[str]]:
-    """Import an archive; return the counts and, for an export, lines on what was restored in addition to documents."""
+    """Import an uploaded archive. Return the summary and, for PEARL's own export, lines about restored voices, drafts
+    and the like."""
     restored, options = list[str](), replace(options, advance=importer.advance)
     known: dict[str, Any] = {"called": source.name, "there": importer.owner}
     with _unseen(source.parent):

@@ -1,1 +1,1 @@
-"""A mail account over IMAP: sent mail becomes history, drafts of answers lie in its Drafts folder. Nothing is sent."""
+"""Watching a mail account over IMAP: sent mail becomes history, drafts of answers go into Drafts. Nothing is sent."""

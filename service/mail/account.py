@@ -1,5 +1,4 @@
-"""A mail account: its server, and its password or OAuth grant, kept in the keyring or in a file that its owner alone
-may read."""
+"""A mail account: its server, and its password or OAuth grant, kept in the system's keyring or in a private file."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ MICROSOFT = "https://login.microsoftonline.com/common/oauth2/v2.0"
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A large mail provider: its IMAP server, the domains of its addresses, and its OAuth client."""
+    """A large mail provider. ``host``: its IMAP server; ``domains``: the domains of its addresses."""
 
     host: str
     domains: tuple[str, ...]
@@ -66,14 +65,15 @@ class Account:
 
 
 def check_address(address: str) -> str:
-    """Return a mail address. Raises InputError for anything else."""
+    """Return the address if it is a mail address. Raises InputError for anything else."""
     if not ADDRESS.fullmatch(address) or not address.isascii():
         raise InputError(f"{address}: is not a mail address such as ann@example.org.", param="address")
     return address
 
 
 def provider_of(address: str, name: str | None) -> Provider | None:
-    """The named provider, or that of the address's domain, None if unknown. Raises InputError for an unknown name."""
+    """Return the provider called ``name``; without a name the provider of the address's domain, None if unknown. Raises
+    InputError for an unknown name."""
     if name is not None:
         if name not in PROVIDERS:
             raise InputError(f"--provider {name}: there are {', '.join(PROVIDERS)}.", param="provider")
@@ -83,7 +83,8 @@ def provider_of(address: str, name: str | None) -> Provider | None:
 
 
 def account_of(address: str, host: str | None, *, starttls: bool, ca_file: Path | None, login: str | None) -> Account:
-    """The account of an address at ``host`` (HOST or HOST:PORT), else at its provider. Raises InputError if unknown."""
+    """Make the account of an address. ``host``: its server, HOST or HOST:PORT; None: its provider's. Raises InputError
+    if the server is unknown or an option is malformed."""
     known = provider_of(check_address(address), None)
     if host is None and known is None:
         raise InputError(
@@ -105,7 +106,7 @@ def account_of(address: str, host: str | None, *, starttls: bool, ca_file: Path 
 
 @dataclass(slots=True)
 class Secret:
-    """A password or an OAuth grant, and the function ``keep`` that stores it when it was renewed."""
+    """An account's password or OAuth grant. ``keep``: stores the grant again after the issuer renewed it."""
 
     password: str
     grant: Grant | None = None
@@ -127,7 +128,8 @@ def load_secret(address: str, file: Path | None) -> Secret:
 
 
 def store_secret(address: str, file: Path | None, text: str) -> None:
-    """Put a password or grant into the keyring, or into a file of mode 0600. Raises InputError if it cannot be done."""
+    """Store a password or grant in the keyring, or in ``file``, which only the owner may read. Raises InputError on
+    failure."""
     if file is None:
         _keyring("set_password", address, text)
         return

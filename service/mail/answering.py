@@ -1,5 +1,5 @@
-"""Drafts of answers as mails for the Drafts folder. Fields of the answered mail are parsed and checked before they
-enter a header, and its text is escaped in HTML."""
+"""Writing drafts of answers as mails for the Drafts folder. What comes from the answered mail is checked before it
+enters a header, and escaped in HTML."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ Mailbox = tuple[str, str]  # name and address
 
 
 def read_mailboxes(value: str) -> list[Mailbox]:
-    """The names and addresses in a field such as Reply-To, each address once."""
+    """Return the names and addresses in a field such as Reply-To, without duplicate addresses."""
     found = [parse_sender(each) for each in ONE_MAILBOX.findall(value)]
     return list({address.lower(): (name, address) for name, address in found if ADDRESS.fullmatch(address)}.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A message that waits for an answer."""
+    """A received message that waits for an answer."""
 
     key: str  # a digest of what names it
     time: datetime  # when it was sent, of the zone here
@@ -78,7 +78,7 @@ class Waiting:
 
     @classmethod
     def read(cls, raw: bytes, received: float, me: Identities) -> Waiting:
-        """Read a message that was sent to the person ``me``, and that the server got at ``received``, Unix seconds."""
+        """Read a message. ``received``: when the server got it, in Unix seconds; ``me``: the person who got it."""
         envelope = read_envelope(raw)
         fields = envelope.fields
         got = [each for name in ("to", "cc") for each in read_mailboxes(fields.get(name, ""))]
@@ -94,7 +94,7 @@ class Waiting:
 
     @property
     def request(self) -> str | None:
-        """The text that the draft answers, else the subject; None if the message has neither."""
+        """The draft's request: the message's text, else its subject; None if the message has neither."""
         return self.text or self.envelope.subject.strip() or None
 
     @property
@@ -106,14 +106,16 @@ class Waiting:
         return stable_id(self.envelope.thread) if self.envelope.thread else None
 
     def is_answered_by(self, sent: Envelope) -> bool:
-        """True if ``sent``, which names this message, went to its people; False if it only forwards the message."""
+        """True if ``sent``, a mail that refers to this message, went to anybody who wrote or got it; False for a
+        forward."""
         people = {address.lower() for _, address in (*self.to, *self.others, self.envelope.sender)}
         got = {address for name in ("to", "cc") for _, address in read_mailboxes(sent.fields.get(name, ""))}
         return not people.isdisjoint(map(str.lower, got))
 
 
 def key_of(head: bytes) -> str:
-    """A digest that identifies a message: of its Message-ID, or of its header if it has no id."""
+    """Return a digest that identifies a message, made from its Message-ID, or from its header if it has no
+    Message-ID."""
     known = read_envelope(head).id
     return id_key(known) if known else id_key(head.partition(b"\r\n\r\n")[0].decode(errors="replace"))
 
@@ -123,12 +125,13 @@ def id_key(message_id: str) -> str:
 
 
 def draft_id_of(key: str, address: str) -> str:
-    """The Message-ID of the draft that answers a message: the same in every run, so that it is found in Drafts."""
+    """Return the Message-ID for the draft that answers a message. It is the same in every run."""
     return f"pearl.{key}@{address.rpartition('@')[2]}"
 
 
 def as_mail(waiting: Waiting, address: str, text: str, habits: Habits) -> bytes:
-    """The draft as a mail in the thread of the message it answers, as the person's mail program would begin it."""
+    """Write a draft as a mail that answers the message: in its thread, with the person's signature and the quoted
+    message."""
     message = _begun(waiting, waiting.own or address, habits.name)
     for name, people in (("To", waiting.to), ("Cc", waiting.others if habits.reply_all and waiting.to else [])):
         if usable := [made for each in people if (made := _address(*each))]:
@@ -148,7 +151,8 @@ def as_mail(waiting: Waiting, address: str, text: str, habits: Habits) -> bytes:
 
 
 def as_note(waiting: Waiting, address: str, questions: tuple[str, ...]) -> bytes:
-    """A note in the thread of the message, addressed to nobody: the questions to answer before a draft can be made."""
+    """Write a mail with the questions that must be answered before PEARL can draft. It is in the message's thread and
+    has no recipient."""
     message = _begun(waiting, address, "PEARL")
     message.set_content(storable(NOTE.format(questions="\n".join(f"- {question}" for question in questions))))
     return _in_thread(waiting, address, message)
@@ -177,7 +181,7 @@ def _in_thread(waiting: Waiting, address: str, message: EmailMessage) -> bytes:
 
 
 def _introduction(waiting: Waiting) -> str:
-    """ "On 2026-03-03 10:00, Nan wrote:" in the language of the message."""
+    """Return the line above the quoted message, in the message's language: "On 2026-03-03 10:00, Nan wrote:"."""
     envelope = waiting.envelope
     known = INTRODUCTIONS.get(detect(waiting.text or "") or "", INTRODUCTIONS["en"])
     name = _plain(envelope.sender[0] or envelope.sender[1])[:SUBJECT_CHARACTERS]

@@ -1,4 +1,4 @@
-"""A person's habits, read from their latest sent mail: name, signature, HTML, reply to all."""
+"""A person's habits in mail, read from the latest sent mails: name, signature, HTML, reply to all."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ ACTIVE = re.compile(r"cid:|<(?:script|iframe|object|embed|form|link|meta|style|b
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """A person's habits in mail: what at least half of the latest answers do, or of all mails if none is an answer."""
+    """What a person usually does in mails: what at least half of the latest answers do; if none is an answer, of the
+    latest mails."""
 
     name: str = ""  # that mails are sent under
     signature: str = ""  # as it stands below the text, with the line breaks between
@@ -53,8 +54,8 @@ class _Sent:
 
 
 def read_habits(mails: Sequence[bytes], others: Mapping[str, Collection[str]]) -> Habits:
-    """Read the habits in sent mails, the latest last. ``others``: by Message-ID of an answered mail, the addresses that
-    it went to besides the person. If an answered mail is not in it, it counts as sent to others, too."""
+    """Read the habits in sent mails, the latest last. ``others``: maps the Message-ID of an answered mail to its other
+    recipients. A mail that is not in ``others`` counts as sent to other people, too."""
     read = [sent for raw in mails if (sent := _read(raw)).own]
     read = [sent for sent in read if sent.envelope.answers] or read
     endings = RepeatedEndings()
@@ -89,7 +90,8 @@ def _read(raw: bytes) -> _Sent:
 
 
 def _goes_to_all(sent: _Sent, others: Mapping[str, Collection[str]]) -> bool | None:
-    """True if an answer went to all; None if there was nobody else, or it is no answer."""
+    """True if an answer also went to the answered mail's other recipients; None if there were none, or if the mail is
+    no answer."""
     if not sent.envelope.answers:
         return None
     had = others.get(sent.envelope.answers[0])
@@ -99,7 +101,7 @@ def _goes_to_all(sent: _Sent, others: Mapping[str, Collection[str]]) -> bool | N
 
 
 def _signature(text: str) -> str:
-    """The lines below a text as they are put below a draft: without those that tell of a device."""
+    """Return the signature for drafts from the lines below a sent text, without lines such as "Sent from my phone"."""
     lines = [line.rstrip() for line in text.split("\n")]
     kept = [line for line in lines if not (FOOTERS.match(line) and DEVICES.search(line))]
     signature = re.sub(r"\A\n{3,}", "\n\n", "\n".join("-- " if line == "--" else line for line in kept).rstrip("\n"))
@@ -107,14 +109,14 @@ def _signature(text: str) -> str:
 
 
 def _usual(values: Iterable[str]) -> str:
-    """The commonest value, if at least half are it; else nothing."""
+    """Return the commonest value if at least half of the values equal it, else ""."""
     counted = Counter(values)
     value, count = counted.most_common(1)[0] if counted else ("", 0)
     return value if 2 * count >= counted.total() else ""
 
 
 def _html_signature(html: str, signature: str) -> str:
-    """The element of the signature in a mail's HTML, if it reads as ``signature`` does and does nothing else."""
+    """Return the HTML element with the signature; "" unless it shows the same text and has no active content."""
     opened = SIGNATURE.search(html, 0, quote.start() if (quote := QUOTE.search(html)) else len(html))
     if opened is None or not signature:
         return ""

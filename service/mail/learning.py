@@ -1,4 +1,4 @@
-"""Learning from sent mail: it becomes history by the importer of mail files; if sent from a draft, it is feedback."""
+"""Learning from sent mail: it becomes history, or feedback on the draft from which it was sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING_IN_IT = {"no_files", "unreadable_file"}  # codes of mails none of which 
 
 @dataclass
 class SentMail(MboxImporter):
-    """Imports mails in the folder ``new``, and reads others that help to read them: answered and earlier sent ones."""
+    """Imports the mails in ``folder/new``. Other mails in the folder, such as the answered ones, help to read them."""
 
     folder: Path
     drafted: Mapping[str, str | None]  # drafts by the ids of the mails sent from them; None: that is known already
@@ -31,7 +31,7 @@ class SentMail(MboxImporter):
     name = "mail"
 
     def read(self, source: Path, options: Options) -> Items:
-        """Yield the documents of the new mails; ``source`` only names the account."""
+        """Yield the documents of the new mails. ``source`` is only the account's name."""
         new = str(self.folder / "new")
         with closing(super().read(self.folder, options)) as items:
             for item in items:
@@ -53,8 +53,8 @@ def learn(
     beside: Sequence[Mail],
     drafted: Mapping[str, str | None],
 ) -> int:
-    """Add the mails ``new`` to the history, those in ``drafted`` as feedback on a draft; return the number of both.
-    Mails ``beside`` help to read them. Documents that exist stay as they are. Raises InputError, StoreError."""
+    """Add the mails ``new`` to the history, or as feedback if they were sent from a draft; return how many were added.
+    ``beside``: other mails that help to read them; ``drafted``: draft ids by the sent mails' ids."""
     with temporary_folder() as folder:
         for name, mails in (("new", new), ("beside", beside)):
             (folder / name).mkdir()

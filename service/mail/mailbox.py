@@ -1,4 +1,4 @@
-"""A connection to an IMAP server: the few commands that PEARL needs, and their failures as MailError."""
+"""A connection to an IMAP server, with the few commands that PEARL needs. Failures become MailError."""
 
 from __future__ import annotations
 
@@ -38,15 +38,14 @@ class Mail:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The server's data on a folder that was opened."""
+    """What the server says about an opened folder."""
 
     validity: int  # UIDs of another validity name other mails
     next_uid: int | None
 
 
 class _Bounded:
-    """Reads what a server sends within bounds: a literal of the longest mail that is asked for, an answer that fits
-    into memory."""
+    """Refuses data from a server that is longer than the longest mail asked for, or that does not fit into memory."""
 
     left = ANSWER_BYTES  # of the answer to the command that runs
 
@@ -82,7 +81,7 @@ class _Client(IMAPClient):  # type: ignore[misc]
 
 
 class Mailbox:
-    """A session at the IMAP server, logged in to an account."""
+    """A logged-in session at the IMAP server of an account."""
 
     def __init__(self, client: IMAPClient, host: str) -> None:
         self._client, self._host = client, host
@@ -94,8 +93,8 @@ class Mailbox:
         ]
 
     def folder(self, given: str | None, option: str, special: bytes, named: Callable[[str], bool]) -> str:
-        """Return the folder ``given`` for an option, else that with the special use (RFC 6154), else that with the
-        shortest path whose name in lower case satisfies ``named``. Raises InputError if there is none."""
+        """Find a folder: ``given`` if it is named; else the folder with the special use (RFC 6154); else the folder
+        with the shortest path whose lower-case name satisfies ``named``. Raises InputError if there is none."""
         listed = [name for _, _, name in self._folders]
         shown = ", ".join(map(printable, listed[:SHOWN])) + (
             f" and {len(listed) - SHOWN:,} more" if len(listed) > SHOWN else ""
@@ -115,37 +114,37 @@ class Mailbox:
         return found[0]
 
     def special(self, use: bytes) -> str | None:
-        """The folder with this special use, if there is one."""
+        """Return the folder with this special use (RFC 6154); None if there is none."""
         return next((name for flags, _, name in self._folders if use.lower() in flags), None)
 
     def open(self, folder: str) -> Opened:
-        """Select a folder for reading: nothing in it changes."""
+        """Open a folder for reading; this changes nothing in it."""
         told = self._call("select_folder", folder, True)
         return Opened(int(told.get(b"UIDVALIDITY", 0)), told.get(b"UIDNEXT"))
 
     def search(self, criteria: Sequence[Any]) -> list[int]:
-        """The UIDs of the mails in the open folder that match the criteria, sorted, each once."""
+        """Return the UIDs of the open folder's mails that match the criteria, sorted and without duplicates."""
         return sorted({int(uid) for uid in self._call("search", list(criteria))})
 
     def find(self, message_id: str, *fields: str) -> list[int]:
-        """The UIDs in the open folder of the mails with this Message-ID, or that name it in one of ``fields``."""
+        """Return the UIDs of the open folder's mails with this Message-ID, or with it in one of ``fields``."""
         names = fields or ("Message-ID",)
         each = [word for name in names for word in ("HEADER", name, f"<{message_id}>")]
         return self.search([*["OR"] * (len(names) - 1), *each]) if message_id.isascii() else []
 
     def sizes(self, uids: Sequence[int]) -> dict[int, int]:
-        """The size in bytes of each of these mails in the open folder, by UID, as the server says."""
+        """Return the sizes of mails in the open folder, in bytes, by UID."""
         told = self._call("fetch", list(uids), ["RFC822.SIZE"]) if uids else {}
         return {uid: int(told[uid].get(b"RFC822.SIZE", 0)) for uid in uids if uid in told}
 
     def heads(self, uids: Sequence[int]) -> dict[int, bytes]:
-        """The headers of these mails, the first HEADER_BYTES of each."""
+        """Return the headers of mails in the open folder by UID, each cut at HEADER_BYTES."""
         told = self._call("fetch", list(uids), [f"BODY.PEEK[HEADER]<0.{HEADER_BYTES}>"]) if uids else {}
         found = {uid: told[uid] for uid in uids if uid in told}
         return {uid: each.get(b"BODY[HEADER]<0>") or each.get(b"BODY[HEADER]") or b"" for uid, each in found.items()}
 
     def mails(self, uids: Sequence[int]) -> list[Mail]:
-        """The mails of the open folder with these UIDs, without those that are gone; the first 4 MB of each."""
+        """Return the open folder's mails with these UIDs, each cut at 4 MB; mails that are gone are left out."""
         most = MESSAGE_BYTES + 1
         told = self._call("fetch", list(uids), ["INTERNALDATE", f"BODY.PEEK[]<0.{most}>"]) if uids else {}
         found = []
@@ -158,11 +157,11 @@ class Mailbox:
         return found
 
     def append(self, folder: str, raw: bytes) -> None:
-        """Store a mail in a folder, flagged as a draft that was read."""
+        """Store a mail in a folder, with the flags of a draft and of a read mail."""
         self._call("append", folder, raw, (rb"\Draft", rb"\Seen"))
 
     def wait(self, seconds: float) -> None:
-        """Wait until the open folder changes, at most ``seconds``; the whole time if the server has no IDLE."""
+        """Wait until the open folder changes, at most ``seconds``; always ``seconds`` if the server lacks IDLE."""
         if not self._call("has_capability", "IDLE"):
             time.sleep(seconds)
             self._call("noop")
@@ -187,8 +186,8 @@ class Mailbox:
 
 @contextmanager
 def connected(account: Account, secret: Secret, tokens: Tokens | None) -> Iterator[Mailbox]:
-    """Connect over TLS, log in, and yield the session. Raises InputError for a certificate that is not trusted,
-    AccessError for a refused login, MailError where it may succeed later."""
+    """Connect to the server over TLS, log in, and yield the session. Raises InputError if the certificate is not
+    trusted, AccessError if the login is refused, MailError for failures that may pass."""
     where = f"{account.host}:{account.port}"
     try:
         trusted = ssl.create_default_context(cafile=account.ca_file)
@@ -247,11 +246,11 @@ def _log_in(client: IMAPClient, account: Account, secret: Secret, tokens: Tokens
 
 
 def _last(name: str, delimiter: bytes | None) -> str:
-    """A folder's own name, in small letters."""
+    """Return a folder's own name, without its path, in lower case."""
     return name.rpartition(delimiter.decode(errors="replace") if delimiter else "/")[2].casefold()
 
 
 def _said(error: BaseException) -> str:
-    """The first line of an error, which a server may have written."""
+    """Return the first line of an error's message, made printable."""
     first = (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
     return printable(first.removeprefix("b'").removesuffix("'"))[:300]

@@ -1,5 +1,5 @@
-"""OAuth 2.0 for mail: the device flow (RFC 8628), the code flow over a loopback address with PKCE (RFC 8252), and
-tokens renewed from what they granted."""
+"""OAuth 2.0 for mail: sign-in by the device flow (RFC 8628) or by a browser on this machine (RFC 8252, with PKCE), and
+access tokens."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Say = Callable[[str], None]
 
 
 class Refused(AccessError):
-    """The OAuth issuer refused a request; ``code`` is the issuer's error code."""
+    """The OAuth issuer refused a request. ``code``: the issuer's error code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """An OAuth client (a program registered at an issuer), and the addresses of the issuer."""
+    """An OAuth client, which is a program registered at an issuer, and the issuer's addresses."""
 
     token_uri: str
     scope: str
@@ -49,7 +49,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A person's grant: access tokens are made from it until they revoke it."""
+    """A person's lasting permission, from which access tokens are made until the person revokes it."""
 
     token_uri: str
     client_id: str
@@ -62,7 +62,7 @@ class Grant:
 
     @classmethod
     def from_text(cls, text: str) -> Grant | None:
-        """The grant that ``to_text`` wrote; None for any other text, which is a password."""
+        """Read a grant that ``to_text`` wrote; None for any other text, which is then a password."""
         try:
             values = json.loads(text)
             return cls(**values) if isinstance(values, dict) else None
@@ -71,8 +71,8 @@ class Grant:
 
 
 def read_client(given: str, base: Client | None) -> Client:
-    """Read an OAuth client: ``given`` is its id, or a JSON file as Google's console writes it; ``base`` has the
-    addresses of the provider. Raises InputError if an id or an address is missing."""
+    """Read an OAuth client. ``given``: its id, or a JSON file in the form of Google's console; ``base``: supplies the
+    provider's addresses. Raises InputError if an id or an address is missing."""
     path = Path(given).expanduser()
     values: dict[str, Any] = {"client_id": given}
     if path.suffix == ".json" or path.is_file():
@@ -99,8 +99,8 @@ def read_client(given: str, base: Client | None) -> Client:
 
 
 def sign_in(client: Client, address: str, say: Say) -> Grant:
-    """Have the person grant access: by the device flow where the issuer has it, else in a browser on this machine.
-    Raises Refused, MailError."""
+    """Ask the person to grant access: by the device flow if the issuer offers it, else in a browser on this machine.
+    Raises Refused or MailError. ``say``: shows the person what to do."""
     answer = _by_device(client, say) if client.device_uri else _by_loopback(client, address, say)
     token = answer.get("refresh_token")
     if not token:
@@ -176,7 +176,7 @@ def _by_loopback(client: Client, address: str, say: Say) -> dict[str, Any]:
 
 
 class Tokens:
-    """Access tokens of a grant, each used until it is about to expire. ``keep`` stores a grant that was renewed."""
+    """The access tokens of a grant, each used until it is about to expire. ``keep``: stores a renewed grant."""
 
     def __init__(self, grant: Grant, keep: Callable[[str], None]) -> None:
         self._grant, self._keep = grant, keep
@@ -184,7 +184,7 @@ class Tokens:
         self.worked = False  # this token opened the account before
 
     def get(self) -> str:
-        """Return a token. Raises Refused if the grant is no longer valid, MailError if the issuer does not answer."""
+        """Return an access token. Raises Refused if the grant is invalid, MailError if the issuer does not answer."""
         if time.monotonic() >= self._ends:
             grant = self._grant
             answer = _post(
@@ -199,7 +199,7 @@ class Tokens:
         return self._token
 
     def drop(self) -> None:
-        """Forget a token that the server refused."""
+        """Forget the current token, which the mail server refused."""
         self._ends = 0.0
 
 

@@ -1,7 +1,7 @@
-"""The state of an account, in a file: how far its sent mail was read, and which messages have a draft.
+"""The state of a watched account, in a file: how far its sent mail was read, and which messages have a draft.
 
-No step is lost or done twice when the process is killed between any two: a sent mail is known by its Message-ID in the
-history, a draft by the Message-ID that it gets in Drafts, which is made from that of the message it answers.
+The watch may be killed at any moment, and nothing is lost or done twice: sent mails are recognized by their
+Message-IDs, and drafts have Message-IDs made from the answered messages' ids.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ReadTo:
 
 @dataclass(slots=True)
 class Answer:
-    """The draft for a message that waits for an answer, and how far the draft got."""
+    """The draft for a message that waits for an answer, and how far this draft got."""
 
     draft: str | None = None  # its id in the store
     laid: bool = False  # it is in Drafts, or there is nothing to lay there
@@ -35,7 +35,7 @@ class Answer:
 
 @dataclass(slots=True)
 class State:
-    """The state of a mail account, for one user of one database; for another one everything begins anew."""
+    """The state of a mail account for one user of one database. For another user or database it starts empty."""
 
     path: Path
     owner: str
@@ -44,7 +44,7 @@ class State:
 
     @classmethod
     def load(cls, path: Path, owner: str) -> State:
-        """Read the state from its file, or begin a new one. Raises InputError for a damaged file."""
+        """Read the state from its file, or start with an empty one. Raises InputError for a damaged file."""
         state = cls(path, owner)
         with writing(str(path)):
             content = path.read_bytes() if path.exists() else b"{}"
@@ -62,7 +62,7 @@ class State:
         return state
 
     def save(self) -> None:
-        """Write the file whole. Raises InputError if it cannot be written."""
+        """Write the file atomically. Raises InputError if it cannot be written."""
         values = asdict(self)
         del values["path"]
         with writing(str(self.path)), opened(self.path, private=True) as file:

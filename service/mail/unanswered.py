@@ -1,4 +1,4 @@
-"""The mails that get no draft although they wait for an answer: the reasons, as the user is told, and their tests."""
+"""Why a message that waits for an answer gets no draft: rules, each with a reason for the user."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _is_encrypted(waiting: Waiting, _: IsAnswered) -> bool:
 
 
 def _has_no_text(waiting: Waiting, _: IsAnswered) -> bool:
-    """True for a picture or a file alone; a question in the subject of an empty mail can be answered."""
+    """True if the message holds only a picture or file. An empty mail with a subject can still be answered."""
     files = any(part.is_file or not part.kind.startswith("text/") for part in waiting.parts)
     unread = not text_of(waiting.parts).strip() and any(part.body.strip() for part in waiting.parts)
     return waiting.text is None and (files or unread or waiting.request is None)
@@ -60,5 +60,5 @@ RULES: dict[str, Callable[[Waiting, IsAnswered], bool]] = {
 
 
 def why_unanswered(waiting: Waiting, is_answered: IsAnswered) -> str | None:
-    """The reason why a mail gets no draft; None if it gets one. ``is_answered`` looks for an answer in sent mail."""
+    """Return why a message gets no draft; None if it gets one. ``is_answered``: tells if a sent mail answers it."""
     return next((reason for reason, holds in RULES.items() if holds(waiting, is_answered)), None)

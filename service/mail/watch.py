@@ -1,4 +1,4 @@
-"""Watching a mail account: learn from new sent mail, draft answers to the messages that wait for one, pause, repeat."""
+"""Watching a mail account in a loop: learn from new sent mail, draft answers to waiting messages, pause."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Say = Callable[[str], None]
 
 
 class Writer(Protocol):
-    """Writes drafts for the watch of an account, and forgets a user's texts before each pause."""
+    """Writes drafts while an account is watched, and removes a user's texts from memory before each pause."""
 
     def write(self, user: str, job: DraftJob, begun: Callable[[str], None], /) -> Draft: ...
     def forget(self, user_id: int, /) -> None: ...
@@ -93,8 +93,8 @@ class MailWatcher:
         self._habits: Habits | None = None  # as of this look; None: not read yet
 
     def run(self) -> None:
-        """Watch until interrupted, or look once if the options say so. Failures after a first connection are tried
-        again. Raises PearlError."""
+        """Watch until interrupted, or once if the options say so. After the first connection, failures are retried;
+        earlier ones raise PearlError."""
         stood, pause = False, 1.0
         while True:
             try:
@@ -117,7 +117,8 @@ class MailWatcher:
                 pause = min(2 * pause, LONGEST_PAUSE_S)
 
     def _places(self, box: Mailbox) -> tuple[str, str, str]:
-        """The folders of sent mail, of drafts, and of messages that wait; the last two are empty if none wait."""
+        """Return the folders of sent mail, drafts and waiting messages; the last two are "" if no answers are
+        drafted."""
         wanted = self._wanted
         sent = box.folder(wanted.sent, "--sent", rb"\Sent", lambda name: SENT.fullmatch(name) is not None)
         if not wanted.answers:
@@ -127,7 +128,8 @@ class MailWatcher:
         return sent, laid, box.folder(wanted.answer_folder or INBOX, "--answer-folder", b"", lambda name: False)
 
     def round(self, box: Mailbox, sent: str, laid: str, waiting: str) -> bool:
-        """Learn from new sent mail, draft answers, and open the folder to wait in; return False if nothing was done."""
+        """Learn from new sent mail and draft answers; return False if there was nothing to do. ``sent``, ``laid``,
+        ``waiting``: the folders of sent mail, drafts and waiting messages."""
         self._check_user()
         self._sent, self._habits = sent, None
         busy = self._learn(box, sent)
@@ -166,7 +168,7 @@ class MailWatcher:
         return read
 
     def _check_user(self) -> None:
-        """Raise NotFound if the user was deleted: an import would make them anew."""
+        """Raise NotFound if the user was deleted; otherwise an import would create the user again."""
         with self._database.read() as connection:
             users.history_version(connection, self._user.id)
 
@@ -190,14 +192,14 @@ class MailWatcher:
         return learn(self._database, self._user, options, self._state.path, new, beside, drafted)
 
     def _find(self, box: Mailbox, message_ids: Sequence[str]) -> Iterator[Mail]:
-        """The mails with these Message-IDs, where the server has a folder of all mail or they are in the inbox."""
+        """Yield the mails with these Message-IDs from the server's folder of all mail; without one, from the inbox."""
         if message_ids:
             box.open(box.special(rb"\All") or INBOX)
             for message_id in message_ids:
                 yield from box.mails(box.find(message_id)[:1])
 
     def _kept(self, answer: Answer) -> drafts.StoredDraft | None:
-        """The stored draft of an answer; None if there is none, it was deleted, or it is questions."""
+        """Return the stored draft for a message; None if there is none or it holds only questions."""
         with suppress(NotFound), self._database.read() as connection:
             stored = drafts.get(connection, self._user.id, answer.draft or "")
             return None if stored.questions else stored
@@ -243,10 +245,10 @@ class MailWatcher:
         return bool(done)
 
     def _answer_one(self, box: Mailbox, folder: str, waiting: Waiting) -> str | None:
-        """Append the draft for a message to Drafts, unless it is there. Return why the message gets none.
+        """Put a draft for a message into Drafts, unless one is there. Return why the message gets none; None if it got
+        one.
 
-        The order makes each step safe to repeat: what is found on the server is not written again, and what the store
-        has recorded is not drafted again.
+        Each step can be repeated safely: a draft that is on the server or in the store is not written again.
         """
         answer = self._state.answers.setdefault(waiting.key, Answer())
         kept = self._kept(answer)
@@ -259,7 +261,7 @@ class MailWatcher:
         return why
 
     def _is_answered(self, box: Mailbox, waiting: Waiting) -> bool:
-        """True if a sent mail answers this message, from whatever program."""
+        """True if a mail in the sent folder answers this message, whatever program sent it."""
         if not (waiting.envelope.id and USABLE_ID.fullmatch(waiting.envelope.id)):
             return False
         box.open(self._sent)
@@ -267,7 +269,7 @@ class MailWatcher:
         return any(waiting.is_answered_by(read_envelope(head)) for head in named.values())
 
     def _append_draft(self, box: Mailbox, folder: str, waiting: Waiting, written: Draft | drafts.StoredDraft) -> None:
-        """Append the draft to Drafts, or the questions whose answers it would take."""
+        """Put the draft into Drafts; if PEARL could not draft, put a note with its questions there."""
         if written.questions:
             box.append(folder, as_note(waiting, self._account.address, written.questions))
             self._say(f"No draft: nothing written so far helps. Questions that would are in {printable(folder)}.")
@@ -293,7 +295,7 @@ class MailWatcher:
 
     def _draft(self, waiting: Waiting, answer: Answer) -> Draft:
         def note(draft_id: str) -> None:
-            """Before the draft is recorded: from then on it is found again, whatever ends this process."""
+            """Save the draft's id before it is written, so that it is found again after a crash."""
             answer.draft = draft_id
             self._state.save()
 
@@ -309,7 +311,7 @@ class MailWatcher:
 
 
 def _last(box: Mailbox, told: Opened) -> int:
-    """The last UID of the open folder, 0 if it is empty."""
+    """Return the last UID in the open folder, 0 if the folder is empty."""
     return told.next_uid - 1 if told.next_uid else max(box.search(["ALL"]), default=0)
 
 

@@ -1,1 +1,1 @@
-"""Sign-on: users whom an issuer's tokens (OpenID Connect) or a trusted proxy's header name."""
+"""Sign-on: recognizing users by an issuer's tokens (OpenID Connect) or by a header that a trusted proxy sets."""

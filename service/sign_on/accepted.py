@@ -1,4 +1,4 @@
-"""Users who are named not by PEARL's keys but by issuers' tokens or proxies' headers, as the operator's file allows."""
+"""Recognizing users without a key of PEARL's, as the operator's file allows: by issuers' tokens or proxies' headers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ METADATA = "/.well-known/oauth-protected-resource"
 
 
 class SignOn:
-    """Finds the user of a call by an issuer's token or a proxy's header; finds none without the operator's file."""
+    """Finds the user of a request by an issuer's token or a proxy's header, if the operator's file names issuers or
+    proxies."""
 
     def __init__(self, settings: Settings) -> None:
-        """Read the file that the settings name. Raises InputError for one that cannot be used."""
+        """Read the operator's file that the settings name. Raises InputError if it is unusable."""
         self.terms: Terms | None = read_terms(Path(settings.sign_on).expanduser()) if settings.sign_on else None
         self.issuers: dict[str, Issuer] = {}
         self._proxies = self.terms.proxies if self.terms else ()
@@ -39,16 +40,17 @@ class SignOn:
 
     @property
     def offered(self) -> list[Issuer]:
-        """The issuers with which a person can sign in on the page."""
+        """The issuers that the page offers for signing in."""
         return [issuer for issuer in self.issuers.values() if issuer.terms.client_id]
 
     @property
     def new_users(self) -> int:
-        """The number of users up to which a sign-on makes a new user."""
+        """A limit: the sign-on of an unknown person creates a user only while there are fewer users than this."""
         return 0 if self.terms is None else self.terms.new_users
 
     async def bearer(self, key: str) -> str | UserName:
-        """The user of an issuer's token; a key of PEARL's as it is. Raises Unauthenticated, AccessError, IssuerDown."""
+        """Return the user whom an issuer's token names; return a key of PEARL's unchanged. Raises Unauthenticated,
+        AccessError or IssuerDown."""
         if not self.issuers or key.startswith(KEY_PREFIX) or key.count(".") != 2:
             return key
         from service.sign_on.issuers import issuer_of, refused
@@ -59,8 +61,8 @@ class SignOn:
         return await issuer.user(key)
 
     def proxied(self, headers: Iterable[tuple[bytes, bytes]], address: str | None) -> UserName | None:
-        """The user whom a trusted proxy names in a header; None without the header. ``address`` is where the connection
-        came from, None if it has none. Raises AccessError for the header from anybody else."""
+        """Return the user whom a trusted proxy names in a header; None without such a header. ``address``: the
+        client's, None for a local socket. Raises AccessError if anybody else sends the header."""
         if not self._proxies:
             return None
         wanted = {proxy.header for proxy in self._proxies}
@@ -91,7 +93,7 @@ class SignOn:
             raise AccessError(f"'{header}' holds no name of a user.", param=header, code="no_user_claim") from None
 
     def challenge(self, path: str, code: str) -> str:
-        """The value of the header WWW-Authenticate, which tells a client where to sign on (RFC 6750, RFC 9728)."""
+        """Return the header WWW-Authenticate, which tells a client where to sign on (RFC 6750, RFC 9728)."""
         if self.terms is None or not self.issuers:
             return "Bearer"
         part = "/mcp" if path == "/mcp" else ""

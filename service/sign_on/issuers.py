@@ -1,4 +1,4 @@
-"""An issuer of tokens (OpenID Connect): its keys, the tokens it signs, and the sign-on of the page."""
+"""An issuer of tokens (OpenID Connect): fetching its keys, checking its tokens, and signing on from the page."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ class IssuerDown(PearlError):
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The facts that an issuer publishes about itself."""
+    """An issuer's published metadata and keys."""
 
     metadata: Mapping[str, Any]  # by OpenID Connect Discovery, or RFC 8414
     keys: Mapping[str | None, dict[str, Any]]  # JSON Web Keys by their id
     since: float  # monotonic
 
     def key(self, key_id: str | None) -> dict[str, Any] | None:
-        """The key with this id; without an id the key if there is only one."""
+        """Return the key with this id; None if there is none. Without an id, an only key is returned."""
         if key_id is None and len(self.keys) == 1:
             return next(iter(self.keys.values()))
         return self.keys.get(key_id)
 
 
 class Issuer:
-    """Checks the tokens of one issuer. The issuer's keys are fetched when first needed, every FRESH_S and, at most
-    every AGAIN_S, for a token with an unknown key. If the issuer is down, known keys are used for a day more."""
+    """Checks the tokens of one issuer. Its keys are fetched when needed, and again every FRESH_S seconds or when a
+    token names an unknown key. If the issuer is down, keys are used for up to a day."""
 
     def __init__(self, terms: IssuerTerms, audiences: tuple[str, ...]) -> None:
         self.terms = terms
@@ -71,11 +71,12 @@ class Issuer:
         self._distrusted: str | None = None  # why its certificate is not trusted
 
     async def user(self, token: str) -> UserName:
-        """Return the user whom a token for the API names. Raises Unauthenticated, AccessError, IssuerDown."""
+        """Check a token and return the user whom it names. Raises Unauthenticated, AccessError or IssuerDown."""
         return self._named(await self._claims(token, self._audiences))
 
     async def begin(self, state: str, nonce: str, verifier: str, back: str) -> str:
-        """Return the issuer's address to which the browser of a user goes to sign on. Raises IssuerDown."""
+        """Return the address at the issuer to which the page sends a browser to sign on. ``back``: the address to
+        return to. Raises IssuerDown."""
         published = await self._current()
         query = {
             "response_type": "code",
@@ -91,7 +92,7 @@ class Issuer:
         return f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"
 
     async def redeem(self, code: str, nonce: str, verifier: str, back: str) -> UserName:
-        """Redeem the code of a sign-on; return its user. Raises Unauthenticated, AccessError, IssuerDown."""
+        """Exchange the code of a finished sign-on for its user. Raises Unauthenticated, AccessError or IssuerDown."""
         published, terms = await self._current(), self.terms
         client, secret = str(terms.client_id), terms.client_secret
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": verifier}
@@ -132,7 +133,7 @@ class Issuer:
             raise AccessError(f"The token names no user: {error.message}", code="no_user_claim") from None
 
     async def _claims(self, token: str, audiences: tuple[str, ...]) -> Mapping[str, Any]:
-        """The claims of a token of this issuer for one of the audiences."""
+        """Check a token of this issuer for any of the audiences, and return its claims."""
         try:
             header = jwt.get_unverified_header(token)
             algorithm, key_id = header.get("alg"), header.get("kid")
@@ -157,7 +158,7 @@ class Issuer:
         return claims
 
     async def _current(self, key_id: str | None = None) -> Published:
-        """The facts published; asked for again if the key is not among them. Raises IssuerDown."""
+        """Return what the issuer publishes, fetched again if the key is not in it. Raises IssuerDown."""
         now, known = time.monotonic(), self._published
         needed = known is None or now - known.since > LAST_S or (key_id is not None and known.key(key_id) is None)
         if self._asking is None and now - self._tried > (AGAIN_S if needed else FRESH_S):
@@ -208,7 +209,7 @@ class Issuer:
 
 
 def issuer_of(token: str) -> str:
-    """The issuer that a token names, before anything in the token is checked. Raises Unauthenticated."""
+    """Return the issuer that a token names; nothing in the token is checked yet. Raises Unauthenticated."""
     try:
         return str(jwt.decode(token, options={"verify_signature": False}).get("iss"))
     except (jwt.PyJWTError, RecursionError):

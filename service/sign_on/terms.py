@@ -1,4 +1,4 @@
-"""The operator's file, which PEARL_SIGN_ON names: the issuers and proxies that may say who a user is, as a key does."""
+"""The operator's file (PEARL_SIGN_ON): which issuers and proxies may say who a user is."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Table(BaseModel):
 
 
 class IssuerTerms(Table):
-    """An issuer of tokens, and the names that its users have here."""
+    """An accepted issuer of tokens, and how its users are named here."""
 
     issuer: Annotated[str, AfterValidator(_issuer)]  # as in the claim `iss`
     user_claim: str = Field(min_length=1)  # names the user
@@ -74,7 +74,7 @@ class IssuerTerms(Table):
 
 
 class ProxyTerms(Table):
-    """A proxy that signs users on itself, and passes on their names."""
+    """A proxy that signs users on and passes their names in a header."""
 
     addresses: tuple[IPvAnyNetwork, ...] = Field(min_length=1)
     header: Annotated[str, AfterValidator(_header)]  # in lower case
@@ -89,7 +89,7 @@ class ProxyTerms(Table):
 
 
 class Terms(Table):
-    """The whole content of the operator's file."""
+    """The content of the operator's file."""
 
     address: Annotated[str, AfterValidator(safe)]  # of this service, as users and programs reach it
     # the number of users up to which another is made at the first sight of their name; true: MOST_USERS
@@ -101,7 +101,7 @@ class Terms(Table):
         return issuer.audiences or (self.address, f"{self.address}/", f"{self.address}/mcp")
 
     def resource(self, part: Literal["", "/mcp"]) -> dict[str, object]:
-        """The metadata (RFC 9728) of this service, or of its MCP endpoint."""
+        """Return this service's metadata (RFC 9728), or its MCP endpoint's."""
         scopes = dict.fromkeys(scope for issuer in self.issuers for scope in issuer.scopes)
         return {
             "resource": f"{self.address}{part}",
@@ -113,7 +113,7 @@ class Terms(Table):
 
 
 def read_terms(path: Path) -> Terms:
-    """Read the operator's file. Raises InputError that names the file and the field."""
+    """Read the operator's file. Raises InputError; the message names the file and the field at fault."""
     where = f"PEARL_SIGN_ON={str(path)!r}"
     try:
         content, mode = tomllib.loads(path.read_text(encoding="utf-8")), stat.S_IMODE(path.stat().st_mode)

@@ -1,4 +1,4 @@
-"""Apple Notes as privacy.apple.com sends them: a folder for each note with its text, and tables about all of them."""
+"""Apple Notes, as privacy.apple.com sends them: a folder with the text of each note, and tables that list all notes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _rows(archive: Archive, name: str, column: str) -> Iterator[dict[str, str]]:
 
 
 def _dates(archive: Archive) -> dict[str, list[str]]:
-    """When each note was begun, in the table's order of notes with the same title."""
+    """Return, by title, when notes were created; notes with the same title are in the table's order."""
     dates: dict[str, list[str]] = {}
     for row in _rows(archive, DETAILS, "Title"):
         dates.setdefault(row["Title"], []).append(row.get("Created On") or row.get("Modified On") or "")

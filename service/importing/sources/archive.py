@@ -1,4 +1,4 @@
-"""An export as it was downloaded: a folder, a zip file, or one file; read the same way. And the fields of its JSON."""
+"""Reading a downloaded export, be it a folder, a zip file or a single file; and checking the fields of its JSON."""
 
 from __future__ import annotations
 
@@ -40,18 +40,14 @@ class FolderEntry:
 
 
 def folder_entries(folder: Path, hidden: bool = True) -> list[FolderEntry]:
-    """Regular files and symbolic links in order; without ``hidden`` none with a dot before a part of its name.
-
-    Raises InputError if the folder cannot be read.
-    """
+    """List a folder's regular files and symbolic links, at any depth, sorted by path. Without ``hidden``, files and
+    folders whose names begin with a dot are skipped. Raises InputError if the folder cannot be read."""
     return sorted(walk(folder, hidden), key=lambda entry: entry.path)
 
 
 def walk(folder: Path, hidden: bool = True) -> Iterator[FolderEntry]:
-    """Yield entries like :func:`folder_entries`, as they come. A folder in it that cannot be read is passed over.
-
-    Raises InputError if ``folder`` itself cannot be read.
-    """
+    """Yield the entries of :func:`folder_entries` unsorted, without holding all in memory. Subfolders that cannot be
+    read are skipped. Raises InputError if ``folder`` itself cannot be read."""
     waiting = [folder]  # not by recursion, so that no depth is too deep
     while waiting:
         current = waiting.pop()
@@ -73,7 +69,7 @@ def walk(folder: Path, hidden: bool = True) -> Iterator[FolderEntry]:
 
 
 def unread(source: Path, suffixes: Set[str], advice: str) -> Iterator[Remark]:
-    """Yield a remark with the advice where a folder has files of these kinds, which hold texts but are not read."""
+    """Yield a remark that ends in ``advice`` if a folder holds files with these suffixes, which are not read."""
     kinds = (entry.path.suffix.lower() for entry in (walk(source, hidden=False) if source.is_dir() else ()))
     counts = Counter(kind for kind in kinds if kind in suffixes)
     if counts:
@@ -91,7 +87,7 @@ DAMAGED = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, st
 
 
 class CountingReader(io.RawIOBase):
-    """Passes bytes on and tells ``advance`` how many."""
+    """A stream that reads from another stream and reports the number of bytes to ``advance``."""
 
     def __init__(self, stream: IO[bytes], advance: Callable[[int], None]) -> None:
         self._stream = stream
@@ -108,7 +104,7 @@ class CountingReader(io.RawIOBase):
 
 
 class Archive:
-    """The files of an export by their path in it, ``/`` between the parts."""
+    """The files of an export, named by their path in it, with ``/`` as the separator."""
 
     def __init__(self, source: Path, files: dict[str, int], opener: Callable[[str], IO[bytes]]) -> None:
         self.source = source
@@ -116,18 +112,18 @@ class Archive:
         self._open = opener
 
     def where(self, name: str) -> str:
-        """The name of one of its files for people."""
+        """Return a file's full path, for messages to people."""
         return str(self.source) if self.source.is_file() and list(self.files) == [name] else f"{self.source}/{name}"
 
     def matching(self, *patterns: str) -> list[str]:
-        """Paths in order whose end matches a pattern such as ``c*/messages.json``, whatever their case."""
+        """Return, sorted, the paths whose end matches any pattern such as ``c*/messages.json``; case is ignored."""
         lowered = [pattern.lower() for pattern in patterns]
         names = (name for name in self.files if any(PurePosixPath(name.lower()).match(pattern) for pattern in lowered))
         return sorted(names)
 
     def each(self, names: Iterable[str], read: Callable[[str], Iterator[T]]) -> Iterator[T | LeftOut]:
-        """Read members one after the other; leave out the rest of one that is damaged. Raises InputError if --me is
-        missing, without which none can be read."""
+        """Yield what ``read`` yields for each file in turn. If a file is damaged, its rest is left out. Raises
+        InputError if the person's identities (--me) are needed and missing."""
         for name in names:
             try:
                 yield from read(name)
@@ -138,7 +134,8 @@ class Archive:
 
     @contextmanager
     def open(self, name: str, advance: Callable[[int], None] = lambda amount: None) -> Iterator[IO[bytes]]:
-        """Open a member for reading. Raises InputError if it is damaged, also while it is read."""
+        """Open a file for reading; ``advance`` is told of the bytes read. Raises InputError, also during reading, if
+        the file is damaged."""
         try:
             with self._open(name) as stream, io.BufferedReader(CountingReader(stream, advance), 1 << 16) as counted:
                 yield counted
@@ -148,7 +145,8 @@ class Archive:
     def elements(
         self, name: str, member: str | None = None, advance: Callable[[int], None] = lambda amount: None
     ) -> Iterator[tuple[str, Any]]:
-        """The elements of a JSON file's array with their places."""
+        """Yield the elements of a JSON array with their places. ``member``: the name of the array's field in the file's
+        object; None if the file itself is the array."""
         with self.open(name, advance) as stream:
             for number, value in enumerate(JsonStream(stream).array(member), start=1):
                 yield f"{self.where(name)}:{number}", value
@@ -156,7 +154,7 @@ class Archive:
     def rows(
         self, name: str, required: tuple[str, ...], advance: Callable[[int], None] = lambda amount: None
     ) -> Iterator[tuple[str, dict[str, str] | InputError]]:
-        """The rows of a table with their places; an error where one cannot be read."""
+        """Yield the rows of a CSV file with their places; in place of a row that cannot be read, its error."""
         with self.open(name, advance) as stream:
             for line, row in read_rows(stream, required):
                 yield f"{self.where(name)}:{line}", row
@@ -164,7 +162,7 @@ class Archive:
 
 @contextmanager
 def open_archive(source: Path) -> Iterator[Archive]:
-    """Open an archive or a folder. Raises InputError if it cannot be opened."""
+    """Open a zip file, a folder or a single file as an Archive. Raises InputError if it cannot be opened."""
     try:
         if source.is_dir():
             yield Archive(source, _folder_files(source), lambda name: open_watched(source / name))
@@ -180,7 +178,7 @@ def open_archive(source: Path) -> Iterator[Archive]:
 
 
 class _Members(list[zipfile.ZipInfo]):
-    """The members of a zip file, with a limit while its directory is read: each takes memory."""
+    """The list of a zip file's members, which refuses more than MOST_MEMBERS: they are held in memory."""
 
     def append(self, member: zipfile.ZipInfo) -> None:
         super().append(member)
@@ -189,7 +187,7 @@ class _Members(list[zipfile.ZipInfo]):
 
 
 class _ZipSource(io.BufferedReader):
-    """The bytes of a zip file, whose directory is read at once."""
+    """The bytes of a zip file. Refuses to read a directory of more than MOST_DIRECTORY bytes at once."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > MOST_DIRECTORY:
@@ -200,7 +198,7 @@ class _ZipSource(io.BufferedReader):
 
 
 class ZipExport(zipfile.ZipFile):
-    """A zip file whose damaged names and offsets are a BadZipFile, in its directory and before each member."""
+    """A zip file that raises BadZipFile for damaged names and offsets, where zipfile would raise other errors."""
 
     _source: _ZipSource | None = None
 
@@ -224,8 +222,8 @@ class ZipExport(zipfile.ZipFile):
 
 
 def is_zip(source: Path) -> bool:
-    """True for a zip file. Raises InputError for one whose end is missing, as after a download that broke off, and for
-    a pipe, which could not be read again."""
+    """True for a zip file. Raises InputError for a zip file whose end is missing, as after a broken download, and for a
+    pipe, which cannot be read twice."""
     if source.is_fifo():
         raise InputError(
             f"{source}: is a pipe, which can be read only once; write it to a file and import that.", code="is_a_pipe"
@@ -239,8 +237,8 @@ def is_zip(source: Path) -> bool:
 
 
 def open_zip(source: Path) -> zipfile.ZipFile:
-    """Open a zip file. Raises BadZipFile for one that cannot be read, also for names that are no UTF-8 though they are
-    marked as it, and for a later version of the format; InputError for one that unpacks to too much."""
+    """Open a zip file. Raises BadZipFile if it cannot be read, InputError if it unpacks to too much or holds a path
+    that leads out of it."""
     try:
         with located(str(source)):
             packed = ZipExport(source)
@@ -264,15 +262,14 @@ def _folder_files(folder: Path) -> dict[str, int]:
 
 
 def _is_of_macos(name: str) -> bool:
-    """True for the companion that macOS packs beside each file; it has the file's name and suffix."""
+    """True for the ``._name`` file with metadata that macOS packs beside each file."""
     return PurePosixPath(name).name.startswith("._")
 
 
 def read_rows(stream: IO[bytes], required: tuple[str, ...]) -> Iterator[Row]:
-    """Stream the rows. Bytes that are not UTF-8 become halves of surrogate pairs, which the text check refuses.
-
-    Raises InputError when a required column is missing.
-    """
+    """Yield the rows of a CSV file, each with its line number; in place of a row that cannot be read, its error. Bytes
+    that are not UTF-8 become surrogates, which the check of texts refuses. Raises InputError if a required column is
+    missing."""
     csv.field_size_limit(MAX_FIELD_CHARACTERS)
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
     reader = csv.reader(text, strict=True)  # so that a file that ends within quotes does not end in half a text
@@ -300,7 +297,8 @@ def read_rows(stream: IO[bytes], required: tuple[str, ...]) -> Iterator[Row]:
 
 
 class ArchiveImporter(Importer):
-    """An importer of exports that are known by their files. A subclass names these and reads them."""
+    """Base of importers for exports that are recognized by the names of their files. A subclass sets ``patterns`` for
+    these names, and reads the files in ``items``."""
 
     patterns: tuple[str, ...]
     missing: str  # what is said where there is none
@@ -327,7 +325,7 @@ class ArchiveImporter(Importer):
 
 
 class DiskIndex:
-    """Strings by key. Of several under one key the first stays. A context manager: the file goes with it."""
+    """A map of strings to strings in a temporary file, which is removed when the context ends."""
 
     def __init__(self) -> None:
         self._open, self._bytes = ExitStack(), 0
@@ -345,8 +343,8 @@ class DiskIndex:
         self._open.close()
 
     def put(self, key: str, value: str) -> None:
-        """Keep the value, unless the key has one. Raises StoreError if the temporary folder is full, InputError if far
-        more is kept than was read."""
+        """Store the value, unless the key already has a value. Raises StoreError if the temporary folder is full,
+        InputError if far more is stored than was read from the source."""
         self._bytes += len(key) + len(value)
         if self._bytes > max(TRAP_BYTES, KEPT_AT_MOST * watching().read):
             raise InputError(f"needs more temporary space than {KEPT_AT_MOST} times its size.", code="too_large")
@@ -369,14 +367,14 @@ def missing_field(name: str) -> InputError:
 
 
 def check_strings(fields: Mapping[str, Any], *names: str) -> None:
-    """Raise InputError for the first of these fields that is no string."""
+    """Raise InputError for the first of the named fields that is not a string."""
     for name in names:
         if not isinstance(fields.get(name), str):
             raise missing_field(name)
 
 
 def check_given(fields: Mapping[str, Any], *names: str) -> None:
-    """Raise InputError for the first of these fields that is not there, or empty."""
+    """Raise InputError for the first of the named fields that is missing or empty."""
     for name in names:
         if not fields.get(name):
             raise missing_field(name)

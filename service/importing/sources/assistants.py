@@ -1,4 +1,4 @@
-"""One's own turns in conversations with ChatGPT and Claude, from the data that each sends on request."""
+"""A person's own messages to ChatGPT and Claude, from the exports that OpenAI and Anthropic send on request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HIDDEN = "is_visually_hidden_from_conversation"
 
 
 class AssistantImporter(ArchiveImporter):
-    """An export of conversations; a turn's request is what the program had said before it."""
+    """Base of importers for chats with an assistant. A message's request is what the assistant said before it."""
 
     program: str  # the recipient
     patterns = ("conversations*.json",)
@@ -113,8 +113,8 @@ class ClaudeImporter(AssistantImporter):
 
 
 def _way(above: Mapping[str, str], times: Mapping[str, Any], current: Any) -> list[str]:
-    """The turns from the first one to the current one, else to the newest that nothing follows; prompts that were
-    edited later are other ways. ``above`` is what each turn follows."""
+    """Return the ids of one branch of a conversation, from its first turn to ``current``, or to the newest last turn if
+    ``current`` is unknown. Editing a prompt makes another branch. ``above``: the turn before each turn, by id."""
     followed = {above[id_] for id_ in times if id_ in above}
     newest = max((id_ for id_ in times if id_ not in followed), key=lambda id_: _moment(times[id_]), default=None)
     at: str | None = current if isinstance(current, str) and current in times else newest
@@ -140,7 +140,7 @@ def _id_of(conversation: dict[str, Any]) -> str:
 
 
 def _written(content: dict[str, Any]) -> str:
-    """The text of a message without pictures, sound and programs' calls."""
+    """Return the text of a message, without pictures, sound and tool calls."""
     if content.get("content_type") not in ("text", "multimodal_text"):
         return ""
     return "\n\n".join(part for part in list_or_empty(content.get("parts")) if isinstance(part, str) and part)

@@ -1,4 +1,4 @@
-"""The interface of an importer, the records it yields, and how their ids and requests are made."""
+"""The interface of importers, the items they yield, and helpers that make ids and requests for them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_REQUEST = 2_000  # characters: a request goes into prompts and rankings whol
 
 @dataclass(frozen=True, slots=True)
 class SourceDocument:
-    """A document of a user, and where in the source it stands (``file:line`` or the like)."""
+    """A document that an importer found. ``where``: its place in the source (``file:line`` or the like)."""
 
     user: str
     document: Document
@@ -36,10 +36,10 @@ class SourceDocument:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that is not imported.
+    """An item of the source that is not imported.
 
-    ``reason`` is a few words that the summary counts by ("not written by --me"). ``error`` tells what is wrong with
-    the input itself, ``field`` in which part of it; ``error`` is None for what is left out on purpose.
+    ``reason``: a few words such as "not written by --me", by which the summary counts. ``error``: what is wrong with
+    the item, None if it is left out on purpose; ``field``: the part of the item at fault.
     """
 
     where: str
@@ -57,13 +57,13 @@ Item = SourceDocument | LeftOut
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something about the source as a whole that the person should read below the counts: one sentence."""
+    """A sentence about the whole source, shown to the person below the counts."""
 
     text: str
 
 
 class Flaws:
-    """Parts that are left out of documents which are imported, counted by kind for the summary."""
+    """Parts of imported documents that had to be left out, counted by kind for the summary."""
 
     def __init__(self) -> None:
         self._found: dict[str, list[str]] = {}
@@ -78,11 +78,8 @@ class Flaws:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of an import: the user whose history it is, their identities in the source, and the voice.
-
-    Documents of fewer than ``least_words`` words are left out by ``service.importing.run``, whatever the source.
-    ``identities`` are those of ``me``; the import reports which of them match nobody.
-    """
+    """The options of an import. ``me``: the person's names and addresses in the source; ``identities``: the same, ready
+    for matching; ``voice``: the voice of documents that name none; ``least_words``: shorter documents are left out."""
 
     user: str | None = None
     me: tuple[str, ...] = ()
@@ -97,13 +94,14 @@ class Options:
 
     @property
     def owner(self) -> str:
-        """The user, for sources that do not say whose documents they hold. Raises InputError without one."""
+        """The user, for sources that do not name their users. Raises InputError if none is given."""
         if self.user is None:
             raise InputError("Say whose history this is with --user.", param="user", code="missing_user")
         return self.user
 
     def check_me(self, where: str, how: str) -> None:
-        """Raise InputError unless the user's identities in ``where`` are known; ``how`` says what can be one."""
+        """Raise InputError unless --me was given. ``where`` and ``how`` complete the message: the kind of source, and
+        what can identify a person there."""
         if not self.identities:
             raise InputError(f"Say who in {where} is you with --me ({how}).", param="me", code="missing_me")
 
@@ -119,8 +117,8 @@ class Options:
         recipient: str | None = None,
         thread: str | None = None,
     ) -> SourceDocument:
-        """The owner's document; ``name`` is what the source calls it, ``voice`` the one that it asks for itself,
-        ``recipient`` and ``thread`` as the source has them."""
+        """Make a document of the user's. ``name``: the source's own name for it, from which its id is made; ``voice``:
+        used instead of the options' voice."""
         document = Document(
             stable_id(name),
             text,
@@ -134,7 +132,7 @@ class Options:
 
 
 def stable_id(name: str) -> str:
-    """The name itself where it can be an id, else a digest of it: the same one in every run."""
+    """Return the name itself if it is valid as an id, else a digest of it. Every run gives the same id."""
     try:
         return check_id(name)
     except InputError:
@@ -142,12 +140,12 @@ def stable_id(name: str) -> str:
 
 
 def content_id(content: bytes) -> str:
-    """An id for content without a name."""
+    """Make an id for content that has no name: a digest."""
     return f"sha256:{hashlib.sha256(content).hexdigest()[:40]}"
 
 
 def as_request(text: str | None) -> str | None:
-    """The text as a request: cut at a word's end if it is long, None if it is empty."""
+    """Convert a text to a request: cut behind a word if it is too long, None if it is empty."""
     text = (text or "").replace("\0", " ").strip()
     if len(text) > MAX_REQUEST:
         text = text[: MAX_REQUEST + 1].rsplit(maxsplit=1)[0][:MAX_REQUEST].rstrip()
@@ -156,7 +154,8 @@ def as_request(text: str | None) -> str | None:
 
 
 def read_each(placed: Iterable[tuple[str, Any]], read: Callable[[Any, str], Item]) -> Iterator[Item]:
-    """Read each value, which comes with its place. An error in place of one, or of reading it, leaves it out."""
+    """Convert pairs of a place and a value to items by ``read``. A value that is an error, or for which ``read`` raises
+    InputError, is left out."""
     for where, value in placed:
         try:
             if isinstance(value, InputError):
@@ -171,10 +170,10 @@ Items = Generator[Item | Remark, None, None]
 
 
 class Importer(Protocol):
-    """One kind of source; one that inherits from this class says only in what it differs from the others.
+    """Reads one kind of source. A subclass overrides only what differs from the defaults.
 
-    ``summary`` is its line in ``pearl import --help``; ``examples`` stand below its options. It may have ``flags``:
-    switches that only this importer takes, with their help by name.
+    ``summary``: its line in ``pearl import --help``; ``examples``: shown below its options. An importer may have
+    ``flags``: a map from the names of switches that only this importer takes to their help.
     """
 
     name: str
@@ -187,11 +186,11 @@ class Importer(Protocol):
     template: str = "message"  # the prompt template of the voices that an import makes
 
     def size(self, source: Path) -> int | None:
-        """The total that ``advance`` counts up to, None where it cannot be told beforehand."""
+        """Return the total that ``advance`` will count up to; None if it is not known beforehand."""
         ...
 
     def read(self, source: Path, options: Options) -> Items:
-        """Stream the source in its order. Raises InputError when there is nothing to read at all."""
+        """Yield the source's items in their order. Raises InputError if the source holds nothing to read at all."""
         ...
 
 
@@ -200,7 +199,7 @@ def importer_names() -> list[str]:
 
 
 def load_importer(name: str) -> Importer:
-    """The importer of that name. Raises InputError that lists the names, or says why a plug-in cannot be loaded."""
+    """Load an importer by name. Raises InputError if there is none or if the plug-in is broken."""
     for point in entry_points(group=ENTRY_POINT_GROUP, name=name):
         try:
             importer: Importer = point.load()()
@@ -219,7 +218,7 @@ ANSWERED_WITHIN_S = 86_400.0  # later one begins anew
 
 
 class Turns:
-    """The other person's messages since one's own last one."""
+    """The other people's messages in a chat since the person's own last message."""
 
     def __init__(self) -> None:
         self._heard: deque[str] = deque(maxlen=MOST_MESSAGES)
@@ -233,7 +232,8 @@ class Turns:
             self._heard.append(text)
 
     def answered(self, timestamp: float) -> str | None:
-        """Return what a message of one's own answers, and forget it: the next one goes on with it."""
+        """Return the messages that the person's own message answers, as its request, and forget them. ``timestamp``:
+        the time of the person's message, in Unix seconds."""
         heard = "\n".join(self._heard) if timestamp - self._last <= ANSWERED_WITHIN_S else None
         self._heard.clear()
         return as_request(heard)

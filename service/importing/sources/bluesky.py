@@ -1,4 +1,4 @@
-"""Bluesky: the posts of a repository, a CAR file as the app exports it, or its records as files of JSON."""
+"""Bluesky: the posts of an account, from the CAR file that the app exports or from a folder of JSON files."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class BlueskyImporter(PostImporter):
 
 
 def _address(path: PurePosixPath) -> str:
-    """The address of a record by its file: did/app.bsky.feed.post/key.json."""
+    """Make a record's ``at://`` address from the path of its file: did/app.bsky.feed.post/key.json."""
     return f"at://{path.parent.parent.name.replace('_', ':')}/{POST}/{path.stem}"
 
 
 def _read_tree(archive: Archive, name: str, addresses: DiskIndex) -> str:
-    """Keep the key of each post by its CID; return whose repository it is. A node of the tree has each key as the
-    length of what it shares with the one before, and the rest."""
+    """Store each post's key in ``addresses`` under its content id (CID), and return the account's id. In a node of the
+    tree a key is written as the number of bytes shared with the key before it, and the remaining bytes."""
     root, owner = None, ""
     with archive.open(name) as stream:
         for cid, block in blocks(stream):
@@ -104,7 +104,7 @@ def _record(content: bytes, address: str) -> Post | LeftOut | InputError:
 
 
 def _with_links(text: str, facets: Any) -> str:
-    """The text with its links whole, which the app shows cut; a facet counts in bytes of UTF-8."""
+    """Replace shortened links by their full addresses. ``facets``: the links, with positions in bytes of UTF-8."""
     data = text.encode(errors="replace")
     links = []
     for facet in list_or_empty(facets):

@@ -1,4 +1,4 @@
-"""CAR files, in which the AT Protocol packs a repository: blocks of DAG-CBOR, each behind its content id (CID).
+"""Reading CAR files, in which the AT Protocol packs an account: blocks of DAG-CBOR, each behind its content id (CID).
 
 https://ipld.io/specs/transport/car/carv1/ and https://ipld.io/specs/codecs/dag-cbor/spec/
 """
@@ -18,12 +18,12 @@ CID_BYTES = 36  # version, codec, hash and its length, and 32 bytes of SHA-256
 
 
 class Link(bytes):
-    """The CID of another block."""
+    """The content id (CID) of another block."""
 
 
 def blocks(stream: IO[bytes]) -> Iterator[tuple[Link, bytes]]:
-    """Yield the CID of the root without bytes, and then each block with its CID. Raises InputError for a file that
-    breaks off or is something else."""
+    """Yield the root's CID with empty bytes, then each block with its CID. Raises InputError if the file is cut off or
+    is no CAR file."""
     header = _section(stream)
     try:
         (root,) = decoded(header or b"")["roots"]
@@ -50,7 +50,7 @@ def _section(stream: IO[bytes]) -> bytes | None:
 
 
 def decoded(data: bytes) -> Any:
-    """Return what a block of DAG-CBOR holds. Raises InputError for one that is damaged."""
+    """Decode a block of DAG-CBOR. Raises InputError if the block is damaged."""
     try:
         value, end = _item(data, 0, DEEPEST)
     except (IndexError, struct.error, UnicodeDecodeError, KeyError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""Dates as people and programs write them: in a field, in a file's name, in its folders' names."""
+"""Reading dates as people and programs write them: in fields, in file names and in folder names."""
 
 from __future__ import annotations
 
@@ -39,22 +39,21 @@ EARLIEST_YEAR = 1900  # of diaries and letters that were typed later
 
 @dataclass(frozen=True, slots=True)
 class NamedDate:
-    """The day, month or year in a file's name: its first second, and the first one after it."""
+    """The day, month or year that a file's name tells. ``start``: its first second; ``end``: the first second after it;
+    both in Unix seconds."""
 
     start: float
     end: float
     exact: bool  # a day
 
     def within(self, seconds: float) -> float:
-        """The time where it agrees with the name, else the beginning of what the name says."""
+        """Return the given time if it lies in this day, month or year, else its first second."""
         return seconds if self.start <= seconds < self.end else self.start
 
 
 def read_date(value: Any, day_first: bool = True) -> float:
-    """Unix seconds from a date as people and programs write it; without a zone it is UTC. Raises InputError.
-
-    ``day_first``: 03/04/2023 is in April.
-    """
+    """Convert a date in any common form to Unix seconds; without a time zone it is taken as UTC. ``day_first``:
+    03/04/2023 is in April. Raises InputError if it cannot be read."""
     text = _date_text(value)
     if re.fullmatch(r"\d{13}", text):  # milliseconds
         return parse_timestamp(int(text) / 1000, param="date")
@@ -69,7 +68,7 @@ def read_date(value: Any, day_first: bool = True) -> float:
 
 
 def date_in_form(text: str, form: str) -> float | None:
-    """Unix seconds from a date in a form of strptime's; without a zone it is UTC. None for a text in another form."""
+    """Convert a date to Unix seconds by a strptime format; UTC if it has no zone. None if the text does not fit."""
     try:
         return _in_utc(datetime.strptime(text, form)).timestamp()
     except ValueError:
@@ -81,10 +80,9 @@ def _in_utc(moment: datetime) -> datetime:
 
 
 def possible_orders(value: Any) -> set[bool]:
-    """The readings of a date such as 03/04/2023 that can be: True with the day first, False with the month first.
-
-    Both where the date alone does not tell; none for dates of other forms, and where both readings are one.
-    """
+    """Tell how a date such as 03/04/2023 can be read: True with the day first, False with the month first. Both are
+    possible if the date alone does not tell. The set is empty for dates in other forms, and if both readings give the
+    same day."""
     match = DAY_AND_MONTH.search(_date_text(value))
     if match is None or match[1] == match[3]:
         return set()
@@ -103,7 +101,7 @@ def _day_of(year: int, month: int, day: int) -> datetime | None:
 
 
 def _date_text(value: Any) -> str:
-    """The text of a field, of a list in it the first one's, of a link the page's."""
+    """Return a date field's text: of a list the first entry's, of a link the title's."""
     while isinstance(value, list) and value:
         value = value[0]
     if isinstance(value, date):
@@ -149,7 +147,8 @@ def _parser(order: str) -> DateDataParser:
 
 
 def date_in_name(name: str) -> NamedDate | None:
-    """The date in the file's name, else in its folders': 2024-03-01-tea, journals/2024_03_01, 2024/03/01/tea."""
+    """Find the date in a file's name, else in its folders' names: 2024-03-01-tea, journals/2024_03_01,
+    2024/03/01/tea."""
     path = PurePosixPath(name)
     *folders, file = path.with_suffix("").parts
     for part in (file, *reversed(folders)):

@@ -1,4 +1,4 @@
-"""Discord: the data package one can request from Discord, and the JSON files of DiscordChatExporter."""
+"""Discord: the data package that Discord sends on request, and the JSON files that DiscordChatExporter writes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class DiscordImporter(ArchiveImporter):
 
 
 def _read_package(archive: Archive, names: list[str], options: Options) -> Iterator[Item]:
-    """The package does not say what a message answered; only a quote in it does."""
+    """Read the data package. It does not record what a message answered; only a quote in the message shows that."""
     channels = _channel_names(archive)
 
     def read(name: str) -> Iterator[Item]:
@@ -79,7 +79,8 @@ def _read_package(archive: Archive, names: list[str], options: Options) -> Itera
 
 
 def _channel_names(archive: Archive) -> dict[str, str]:
-    """The other person, or the channel with "#", by the channel's id; as far as the package's index can be read."""
+    """Return each channel's name by its id: the other person's name, or "#" and the channel's name. Empty if the
+    package's index cannot be read."""
     names: dict[str, str] = {}
     for path in archive.matching("index.json"):
         with suppress(InputError), archive.open(path) as stream:
@@ -114,7 +115,8 @@ def _read_exported(archive: Archive, names: list[str], options: Options) -> Iter
 
 
 def _place(channel: dict[str, Any]) -> Place:
-    """The recipient and the thread of a file's messages: a thread is a channel in the category of its own channel."""
+    """Return the recipient and the thread of a file's messages. In the export a thread is a channel whose category is
+    the channel that it belongs to."""
     kind, name = str(channel.get("type")), channel.get("name")
     if kind.endswith("Thread"):
         parent = channel.get("category")
@@ -145,7 +147,7 @@ def _exported_item(written: DiskIndex, place: Place, options: Options, message: 
 def _item(
     names: tuple[str, str, str], answered: str | None, place: Place, options: Options, message: Any, where: str
 ) -> Item:
-    """``names`` are what the format calls the id, the time and the text."""
+    """Convert a message to an item. ``names``: the format's field names for the id, the time and the text."""
     fields, (id_, time, text) = as_object(message), names
     check_given(fields, id_, time)
     parts = _parts(_content(fields, text))
@@ -157,7 +159,7 @@ def _item(
 
 
 def _content(message: dict[str, Any], field: str) -> str:
-    """The text of a message; where it has none the words of its embeds, as quotes where they come from a link."""
+    """Return a message's text. If it has none, return the text of its embeds, quoted if an embed previews a link."""
     if message.get(field):
         return str(message[field])
     embeds = map(object_or_empty, list_or_empty(message.get("embeds")))
@@ -166,8 +168,7 @@ def _content(message: dict[str, Any], field: str) -> str:
 
 
 def _parts(content: str) -> Parts:
-    """Own words and quoted ones: emoji by their names; mentions, whose names only Discord knows, as a plain "@user" or
-    "#channel"."""
+    """Separate own words from quoted ones. Emoji are replaced by their names, mentions by "@user" or "#channel"."""
     content = EMOJI.sub(r"\1", content)
     content = MENTION.sub(lambda match: "@user" if match[1] == "@" else "#channel", content)
     return split_quotes(content, QUOTE, QUOTE_OF_ALL)

@@ -1,6 +1,6 @@
-"""Commit messages of a git repository: the subject asks, the body answers.
+"""Commit messages of a git repository: the subject becomes the request, the body becomes the text.
 
-Most commits have no body; with ``subjects`` their subject is the text, and the changed paths are what asked for it.
+Most commits have no body. With ``subjects`` their subject becomes the text, and the changed paths the request.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ def _item(options: Options, commit: Commit, where: str) -> Item:
 
 
 def whole_message(document: Document) -> Document:
-    """The commit message that a document was imported from, its subject above its body; one of ``subjects``, whose
-    changed paths asked for it, stays as it is."""
+    """Put an imported commit's message together again: its subject (the request) above its body. A document made of a
+    subject alone stays as it is."""
     request = document.request
     if not request:
         return document
@@ -131,7 +131,7 @@ def whole_message(document: Document) -> Document:
 
 
 def changed_paths(paths: Sequence[str]) -> str:
-    """The changed paths in one line, those with blanks in quotes, and the first of them where they are many."""
+    """Join the changed paths on one line, at most PATHS_SHOWN of them; paths with blanks stand in quotes."""
     shown = [f'"{path}"' if any(map(str.isspace, path)) else path for path in paths[:PATHS_SHOWN]]
     more = len(paths) - PATHS_SHOWN
     return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")

@@ -1,6 +1,6 @@
-"""HTML as plain text, the way a mail program would show it: quotes marked with ``>``, lists with ``-``.
+"""HTML as plain text, as a mail program would show it: quotes marked with ``>``, lists with ``-``.
 
-One pass over the marks, without a tree: HTML that was made to keep a parser busy takes linear time, too.
+It takes linear time, even for HTML that was made to keep a parser busy.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ LONG_NUMBER = re.compile(r"&#[xX]?[0-9A-Fa-f]{8,};?")  # no character; html.unes
 
 
 def without_data(text: str) -> str:
-    """HTML or Markdown without the contents of addresses that hold a file themselves, such as a pasted picture."""
+    """Empty the ``data:`` addresses in HTML or Markdown, which hold a whole file such as a pasted picture."""
     return DATA.sub(r"\1", text)
 
 
 def html_to_text(html: str) -> str:
-    """Lines of text; entities decoded, scripts, styles and comments left out."""
+    """Convert HTML to plain text, without scripts, styles and comments."""
     lines = _Lines()
     for tag, ends, attributes, text in _marks(html):
         if text:
@@ -53,7 +53,7 @@ def html_to_text(html: str) -> str:
 
 
 def _marks(html: str) -> Iterator[tuple[str, bool, str, str]]:
-    """Yield the text up to each tag, and the tag: its name, whether it ends, its attributes."""
+    """Yield each tag's name, whether it is an end tag, its attributes, and the text before it."""
     position = 0
     unmarked = {"script", "style", "title"}  # marks within them are none
     while mark := MARK.search(html, position):
@@ -68,7 +68,7 @@ def _marks(html: str) -> Iterator[tuple[str, bool, str, str]]:
 
 
 class _Lines:
-    """Lines as they come: ``add`` text, ``open`` and ``close`` tags."""
+    """Builds lines of plain text from text (``add``), start tags (``open``) and end tags (``close``)."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -136,7 +136,7 @@ class _Lines:
             self._line = [line]
 
     def _item(self) -> str:
-        """The mark of the innermost list's next item."""
+        """Return the mark of the next item in the innermost list: "- " or a number."""
         number = self._numbers[-1] if self._numbers else None
         if number is None:
             return "- "

@@ -1,4 +1,4 @@
-"""Identities in a source: the names and addresses that ``--me`` gave, and who else writes there."""
+"""Recognizing a person in a source by the names and addresses given with ``--me``, and counting the other senders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_SENDERS = 10_000  # whose texts are counted: the commonest come early, and m
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Somebody else in a source, and how many texts are theirs."""
+    """Another person who writes in the source. ``texts``: how many texts are theirs."""
 
     name: str
     texts: int
@@ -25,10 +25,10 @@ class Sender:
 
 
 class Identities:
-    """The names, addresses and ids of one person; upper and lower case are the same.
+    """The names, addresses and ids of one person; case is ignored.
 
-    It remembers which of them were met, in which accounts, and who else was, so that a misspelt ``--me`` can be told,
-    and one that is two people's name.
+    The object records which identities were found, for which accounts, and which other senders there are. So an import
+    can report a misspelt ``--me``, and a name that two people share.
     """
 
     def __init__(self, me: tuple[str, ...]) -> None:
@@ -42,14 +42,12 @@ class Identities:
         return any(self._forms.values())
 
     def add(self, *names: str) -> None:
-        """Names of the same person that the source itself gives; one of them that is met is enough."""
+        """Add names that the source itself gives for the person; they count as found if any of them is."""
         self._forms[", ".join(names)] = {form for name in names for form in _forms_of(name)}
 
     def match(self, *names: object, account: object = None) -> bool:
-        """True if any of the names (None among them is passed over) is this person's.
-
-        ``account`` is the one among the names that no two people share: an address or id.
-        """
+        """True if any of the names is this person's; None is ignored. ``account``: the name that no two people share,
+        such as an address or id."""
         seen = {_normal(name) for name in names if isinstance(name, str)}
         mine = {identity for identity, forms in self._forms.items() if forms & seen}
         self._met |= mine
@@ -62,7 +60,7 @@ class Identities:
 
     @property
     def unmatched(self) -> tuple[str, ...]:
-        """The identities as they were given that nobody in the source has; none where the source names nobody."""
+        """The given identities that no sender in the source has; empty if the source names no senders."""
         if not (self._met or self._others):
             return ()
         return tuple(identity for identity in self._forms if identity not in self._met)
@@ -71,7 +69,7 @@ class Identities:
         return tuple(Sender(name, texts) for name, texts in self._others.most_common(count))
 
     def several(self) -> Iterator[str]:
-        """A sentence for each identity that is the name of several accounts, not all of which were named themselves."""
+        """Yield a warning for each identity that belongs to several accounts, unless --me names all these accounts."""
         named = {form for forms in self._forms.values() for form in forms}
         for identity, accounts in self._accounts.items():
             if len(accounts) > 1 and accounts.keys() - named:
@@ -108,7 +106,7 @@ def _normal(name: str) -> str:
 
 
 def _shown(names: tuple[object, ...]) -> str:
-    """The first name, and the first address behind it."""
+    """Format a sender for people: the first name, then the first address in angle brackets."""
     known = [" ".join(name.split())[:100] for name in names if isinstance(name, str) and name.strip()]
     address = next((name for name in known if "@" in name.strip("@")), "")
     name = next((name for name in known if name != address), "")

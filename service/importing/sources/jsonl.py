@@ -40,7 +40,8 @@ class JsonlImporter(Importer):
         return source.stat().st_size
 
     def read(self, source: Path, options: Options) -> Items:
-        """``user`` and ``voice`` are for lines that name none; ``me`` keeps only the lines of these users."""
+        """Yield the documents of a history file. The options' ``user`` and ``voice`` apply to lines that name none; if
+        ``me`` is given, only lines of these users are imported."""
         others: Counter[str] = Counter()
         placed = ((f"{source}:{line.number}", line.value) for line in read_json_lines(source, options.advance))
         for item in read_each(placed, partial(_document, options)):

@@ -1,4 +1,4 @@
-"""LinkedIn: the messages, posts and comments in the data that one can request."""
+"""LinkedIn: the messages, posts and comments in the data that LinkedIn sends on request."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Markdown, text and Org files, documents of Word and LibreOffice: a blog, notes, a diary.
+"""Notes, blogs and diaries: Markdown, text and Org files, documents of Word and LibreOffice.
 
-A file is a document, a long one several.
+Each file becomes a document; a long file becomes several.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class MarkdownImporter(Importer):
             yield from self._read(root, source if root.is_dir() else source.parent, options)
 
     def named(self, name: str) -> str:
-        """Return the name of a note's document, which its id comes from; ``name`` is its path."""
+        """Return the name from which a note's document id is made. ``name``: the note's path."""
         return name
 
     def _read(self, root: Path, shown: Path, options: Options) -> Items:
-        """Read what lies at ``root`` as what people know as a folder's, ``shown``."""
+        """Read the notes below ``root``. ``shown``: the path to show for it in messages."""
         files = _files(root)
         if not files:
             raise InputError(f"{shown}: there is no {', '.join(SUFFIXES)} file in it.{self.advice}", code="no_files")

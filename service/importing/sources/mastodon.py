@@ -1,4 +1,4 @@
-"""Mastodon and other servers of the Fediverse: ``outbox.json`` of the archive that one can request."""
+"""Mastodon and other servers of the Fediverse: ``outbox.json`` in the archive that a server sends on request."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _post(activity: dict[str, Any]) -> Post | LeftOut:
 
 
 def _is_direct(note: dict[str, Any]) -> bool:
-    """True for a post that goes neither to everybody nor to the followers."""
+    """True for a post that is addressed to neither the public nor the followers."""
     fields = [note.get(field) or [] for field in ("to", "cc")]
     to = [each for field in fields for each in (field if isinstance(field, list) else [field])]
     public = any(str(each).rpartition("#")[2].removeprefix("as:") == "Public" for each in to)

@@ -1,4 +1,4 @@
-"""Mail: Gmail's Takeout, Thunderbird's folders, mutt's, Maildirs, mailing list archives, single mails."""
+"""Mail: Gmail's Takeout, Thunderbird's and mutt's folders, Maildirs, mailing list archives, and single mails."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MACHINE = re.compile(r"(?:no-?reply|do-?not-?reply|notifications?|mailer-daemon|
 
 
 class OtherAddresses:
-    """Counts the mails of senders who were not named with ``--me`` and may be the same person."""
+    """Counts the mails of senders not given with ``--me`` who may be the same person."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()  # by which the person's own mails are signed
@@ -60,7 +60,7 @@ class OtherAddresses:
             self._names.add(name.casefold())
 
     def note_other(self, name: str, address: str, places: list[str]) -> None:
-        """``places`` are the labels and folders of the mail."""
+        """Count another sender's mail. ``places``: the mail's labels and folders."""
         key = (name.casefold(), address.casefold())
         if not address or MACHINE.match(address):
             return
@@ -69,7 +69,7 @@ class OtherAddresses:
             self._sent[key[1]] += any(SENT.fullmatch(place) for place in places)
 
     def remarks(self) -> Iterator[Remark]:
-        """Yield a remark on the likeliest addresses with their mails, if there are any."""
+        """Yield a remark that lists the addresses which may be the person's, if there are any."""
         mails_by_address: Counter[str] = Counter()
         for (name, address), mails in self._others.items():
             if name in self._names or self._sent[address]:
@@ -79,9 +79,9 @@ class OtherAddresses:
 
 
 class RepeatedEndings:
-    """Counts the different texts above each last paragraph of a person's mails, and cuts what ends several.
+    """Finds paragraphs that end several of a person's mails, such as a signature, and cuts them.
 
-    One mail in several folders, or sent to several people, is one text.
+    Copies of a mail, in several folders or to several people, count as one.
     """
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class RepeatedEndings:
                 self._seen.add(both)
 
     def cut(self, text: str) -> str:
-        """The text without the paragraphs at its end that several texts have; what stands above them is kept."""
+        """Cut the last paragraphs of the text that end several mails."""
         paragraphs = text.split("\n\n")
         for _ in range(PARAGRAPHS):
             if not (paragraphs and self._texts[_key(paragraphs[-1])] >= LEAST_TEXTS):
@@ -143,7 +143,7 @@ class MboxImporter(Importer):
 
 @dataclass(frozen=True, slots=True)
 class _Archive:
-    """The boxes, the places of their mails by Message-ID, and what the first reading learnt."""
+    """A source's mailboxes, an index of their mails by Message-ID, and what was noted at the first reading."""
 
     boxes: list[Box]
     index: DiskIndex
@@ -161,7 +161,7 @@ class _Archive:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The text that somebody wrote, what they quoted, and the author of a patch that they passed on."""
+    """The text that a sender wrote, the text that they quoted, and, if they passed on a patch, the patch's author."""
 
     own: str
     quoted: str
@@ -169,7 +169,7 @@ class _Words:
 
 
 def _note(archive: _Archive, number: int, span: Span) -> None:
-    """Note where a mail is, and how it ends if it is one's own."""
+    """Record where a mail is and, if the person wrote it, how it ends."""
     box = archive.boxes[number]
     header = read_envelope(box.content(span.start, min(span.length, HEADER_BYTES)))
     if header.id:
@@ -180,7 +180,8 @@ def _note(archive: _Archive, number: int, span: Span) -> None:
 
 
 def _items(archive: _Archive, box: Box, span: Span, options: Options) -> list[Item]:
-    """The mail as a document, and its parts that cannot be read; or why it is left out."""
+    """Return a mail's document with a LeftOut for each part that cannot be read; or only a LeftOut with the reason why
+    the mail is not imported."""
     where = f"{box.name}:{span.line}"
     raw = box.content(span.start, span.length)
     envelope = read_envelope(raw)
@@ -235,7 +236,7 @@ def _words(parts: list[MailPart], sender: str) -> _Words:
 
 
 def _request(archive: _Archive, envelope: Envelope, quoted: str) -> str | None:
-    """The answered mail's own text; if it is not in the archive what is quoted of it; else the subject."""
+    """Return the answered mail's own text; if it is not in the archive, the quotation of it; else the subject."""
     for message_id in envelope.answers:
         answered = archive.find(message_id)
         if answered is None:
@@ -247,7 +248,7 @@ def _request(archive: _Archive, envelope: Envelope, quoted: str) -> str | None:
 
 
 def request_of(raw: bytes) -> str | None:
-    """A mail's own text as the request that its answer has; None where it has none."""
+    """Return a mail's own text as the request of its answer; None if it has no text."""
     words = _words(parts_of(raw), read_envelope(raw).sender[0])
     # a desk's mail begins with the line above which it is to be answered
     return as_request(without_banners(words.own or words.quoted))
@@ -259,7 +260,7 @@ def quotes_nothing(raw: bytes) -> bool:
 
 
 def _opening_time(opening: bytes) -> float | None:
-    """The delivery time in ``From ann@example.org Fri Jul  8 12:08:34 2011``."""
+    """Return the delivery time, in Unix seconds, in ``From ann@example.org Fri Jul 8 12:08:34 2011``."""
     return parse_date(opening.decode(errors="replace").split(maxsplit=2)[-1]) if opening else None
 
 
@@ -300,26 +301,26 @@ DIFF_STAT = re.compile(r" \S[^|]{0,200}\| +(?:\d+ [+-]+|Bin .*)$")
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """The message of a patch, and the From field in its first line where it names another author than the mail."""
+    """The commit message of a mailed patch. ``author``: its author if another than the mail's sender."""
 
     message: str
     author: str | None = None
 
 
 def unwrap(text: str) -> str:
-    """The text without PGP's armour: what is signed stays, what is encrypted, keys and signatures go."""
+    """Remove the marks around PGP-signed text, and remove encrypted text, keys and signatures."""
     if "-----BEGIN PGP" not in text:
         return text
     return ARMOUR.sub("", SIGNED.sub(lambda signed: ESCAPED_DASH.sub("", signed[1]), text)).rstrip("\n")
 
 
 def without_attached(text: str) -> str:
-    """The text without the files that programs wrote into it, or their paths."""
+    """Remove files that programs wrote into the text (uuencode, base64), and their paths."""
     return ATTACHED.sub("", text)
 
 
 def read_patch(text: str) -> Patch | None:
-    """The message of a patch that somebody mailed; None if the text holds no diff of its sender's."""
+    """Return the commit message of a mailed patch; None if the sender's own text holds no diff."""
     lines = text.split("\n")
     start = next((number for number, line in enumerate(lines) if _starts_diff(lines, number, line)), None)
     if start is None:
@@ -344,7 +345,7 @@ def _starts_diff(lines: list[str], number: int, line: str) -> bool:
 
 
 def without_images(text: str) -> str:
-    """The text without ``[image: cup.png]`` and its like; lines that held nothing else go."""
+    """Remove placeholders of pictures such as ``[image: cup.png]``, with the line if it holds nothing else."""
     if not STAND_IN.search(text):
         return text
     shown_lines: list[str] = []
@@ -359,7 +360,7 @@ def without_images(text: str) -> str:
 
 
 def without_banners(text: str) -> str:
-    """The text without the warnings that gateways put on top of a mail from outside."""
+    """Remove the warnings that mail gateways put at the top of mails from outside."""
     lines = text.split("\n")
     top: list[str] = []
     seen = 0

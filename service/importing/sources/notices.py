@@ -1,4 +1,4 @@
-"""Notices of programs among a person's texts: in place of messages, marks of edited ones, lines to bots."""
+"""Recognizing what chat programs write among a person's messages: placeholders, "edited" marks, commands to bots."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ COMMAND = re.compile(r"[/!][a-z]\w{0,31}(?:@\w{1,40})?(?: [^\n]*)?|[.$?;%&][a-z]
 
 @cache
 def _notice() -> re.Pattern[str]:
-    """Match a whole short text in place of a message, in any of fifty languages; compiled when a chat is read."""
+    """Compile the pattern of placeholders for a whole message, such as a deleted one, in fifty languages."""
     return PHRASES.compile(r"\W{0,3}(?:{gone}|{calls}|{live}|{waiting}|{absent})\W{0,3}|null")
 
 
 def without_notices(text: str) -> str:
-    """A message without what its program wrote; "" where that is all. Of a poll the question stays."""
+    """Remove what the chat program wrote from a message; "" if nothing else is in it. Of a poll the question stays."""
     lines = text.split("\n")
     if len(lines) > 3 and lines[0].endswith(":"):
         text = _without_votes(lines) or text
@@ -54,7 +54,7 @@ def _is_notice(text: str) -> bool:
 
 
 def _without_files(lines: list[str]) -> str:
-    """The lines as a text without those that stand for files, marks behind others, and a file's name below its mark."""
+    """Join the lines without placeholders of files, marks at line ends, and file names below a placeholder."""
     kept: list[str] = []
     below = False
     for line in lines:
@@ -71,7 +71,8 @@ def _without_files(lines: list[str]) -> str:
 
 
 def _without_votes(lines: list[str]) -> str | None:
-    """The question of a poll, whose options stand below it with the same word in capitals before each of them."""
+    """Return a poll's question; None if the message is no poll. Each option stands on a line that begins with the same
+    word in capitals."""
     label = lines[-1].partition(": ")[0] + ": "
     count = sum(line.startswith(label) for line in lines)
     capitals = lines[0] == lines[0].upper() and label == label.upper()
@@ -80,7 +81,7 @@ def _without_votes(lines: list[str]) -> str | None:
 
 
 def why_unsaid(text: str) -> str | None:
-    """The reason to leave a message out: it is empty, or a line to a program, such as "/start" and "!play tea"."""
+    """Return why a message is left out (it is empty, or a command to a bot such as "/start"); None if it stays."""
     if not text.strip():
         return NO_TEXT
     return "command to a bot" if text[0] in "/!.$?;%&" and COMMAND.fullmatch(text) else None

@@ -1,4 +1,4 @@
-"""Notion's export as Markdown and CSV: a zip file, mostly with another one in it; ids stand in the names of pages."""
+"""Notion's export as Markdown and CSV: a zip file, often with another inside. Names of pages end in their ids."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ class NotionImporter(MarkdownImporter):
             yield from self._read(root, source if root.is_dir() else source.parent, options)
 
     def named(self, name: str) -> str:
-        """Return the page's id: its path has the export's own id, and changes with titles."""
+        """Return the page's id. Its path would not do: it changes with every export and with the titles."""
         page = NOTION_ID.search(PurePosixPath(name).stem)
         return f"notion:{page[0].strip()}" if page else name

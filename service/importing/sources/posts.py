@@ -1,4 +1,4 @@
-"""Archives of one person's posts: those that answer others of their own are joined to them."""
+"""Base of importers for one person's posts. A reply's request is the person's own post that it replies to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ MENTIONS = re.compile(r"(?:@[\w.-]+(?:@[\w.-]+)?(?:\s+|\Z))+")  # which the prog
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A post of the archive's owner; ``answers`` is the id of what it answers, in the archive or not."""
+    """A post of the archive's owner. ``answers``: the id of the post that it replies to, which need not be in the
+    archive."""
 
     id: str
     timestamp: float
@@ -37,13 +38,15 @@ Placed = tuple[str, Post | LeftOut | InputError]
 
 
 class PostImporter(ArchiveImporter):
-    """An archive with the posts of one person. A subclass names the files and reads their posts."""
+    """Base of importers for one person's posts. A subclass sets ``patterns`` for its files' names and defines
+    ``posts``."""
 
     template = "post"
     times = 2
 
     def items(self, archive: Archive, names: list[str], options: Options) -> Items:
-        """Read twice, for the newest stand first: what can be answered, then the answers."""
+        """Yield the posts as documents. The archive is read twice, because a reply may stand before the post that it
+        answers."""
         newest: dict[str, float] = {}  # version of those that were edited
         with DiskIndex() as index:
             for name in names:
@@ -59,7 +62,7 @@ class PostImporter(ArchiveImporter):
             yield from archive.each(names, lambda name: read_each(self.posts(archive, name, options), item))
 
     def posts(self, archive: Archive, name: str, options: Options) -> Iterator[Placed]:
-        """Yield each post with its place, or why there is none."""
+        """Yield each post with its place; in place of a post that is not imported, the reason."""
         raise NotImplementedError
 
     def _item(
@@ -91,7 +94,7 @@ class PostImporter(ArchiveImporter):
 
 
 def placed(values: Iterable[tuple[str, Any]], made: Callable[[Any], Post | LeftOut]) -> Iterator[Placed]:
-    """Yield the post that is made of each value, or the error, with its place."""
+    """Convert each value to a post, with its place; in place of a post that raises InputError, yield the error."""
     for where, value in values:
         try:
             yield where, made(value)
@@ -100,6 +103,6 @@ def placed(values: Iterable[tuple[str, Any]], made: Callable[[Any], Post | LeftO
 
 
 def without_mentions(text: str) -> str:
-    """An answer without the names of those it goes to, which stand before it."""
+    """Remove the mentions at the beginning of a reply."""
     mentions = MENTIONS.match(text)
     return text[mentions.end() :] if mentions else text

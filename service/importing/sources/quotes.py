@@ -1,4 +1,4 @@
-"""Quoted lines: other people's words in the middle of one's own."""
+"""Separating quoted lines, which are other people's words, from a person's own."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ QUOTE_MARK = re.compile(r"^ {0,3}(?:> ?)+")
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The author's own words, and those they quoted, without the marks."""
+    """A text's own words, and the quoted words without their marks."""
 
     own: str
     quoted: str
 
 
 def split_quotes(text: str, mark: re.Pattern[str] = QUOTE_MARK, mark_of_all: re.Pattern[str] | None = None) -> Parts:
-    """Part the lines that start with the mark of a quote from the others; ``mark_of_all`` quotes what follows, too."""
+    """Separate lines that begin with a quote mark from the others. ``mark_of_all``: a mark that quotes all that
+    follows."""
     own, quoted = [], []
     rest_is_quoted = False
     for line in text.splitlines():
@@ -34,7 +35,7 @@ def split_quotes(text: str, mark: re.Pattern[str] = QUOTE_MARK, mark_of_all: re.
 
 
 def tidy(lines: list[str]) -> str:
-    """The lines as one text: at most one empty line in a row, none at the ends."""
+    """Join the lines: no two empty lines in a row, none at the beginning or the end."""
     tidied: list[str] = []
     for line in lines:
         line = line.rstrip()

@@ -1,4 +1,4 @@
-"""Reddit: the data one can request from Reddit (CSV), and dumps of comments and submissions (JSON Lines)."""
+"""Reddit: the data that Reddit sends on request (CSV), and dumps of comments and posts (JSON Lines)."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class RedditImporter(Importer):
 
 @dataclass(frozen=True, slots=True)
 class RedditEntry:
-    """A comment or post. ``name`` is its full name (t1_..., t3_...), ``answers`` that of what it answers; its time
-    stands in the source's field ``time_field``."""
+    """A comment or post. ``name``: its full name (t1_..., t3_...); ``answers``: the full name of what it replies to;
+    ``time_field``: the name of the source's field with its time."""
 
     name: str
     author: str | None  # None where all entries are their owner's
@@ -91,7 +91,7 @@ Places = Callable[[], Iterable[Place]]  # all of them, as often as they are gone
 
 
 def _items(places: Places, me: Identities, options: Options) -> Iterator[Item]:
-    """Twice through the source, because an answer may stand before what it answers."""
+    """Yield the items. The source is read twice, because a reply may stand before what it replies to."""
     with DiskIndex() as written:
         for _, entry in places():
             if isinstance(entry, RedditEntry) and entry.body.strip() not in DELETED:
@@ -115,7 +115,7 @@ def _item(written: DiskIndex, me: Identities, options: Options, entry: RedditEnt
 
 
 def _table_entries(archive: Archive, names: list[str], options: Options) -> Iterator[Place]:
-    """Yield the rows of posts.csv and comments.csv."""
+    """Yield the rows of posts.csv and comments.csv as entries, with their places."""
     for name in names:
         prefix = POST if name.lower().endswith("posts.csv") else COMMENT
         try:
@@ -157,7 +157,7 @@ def _dumps(source: Path) -> list[Path]:
 
 
 def _dump_entries(paths: list[Path], options: Options) -> Iterator[Place]:
-    """Yield the lines of files of JSON Lines."""
+    """Yield the entries of JSON Lines files, with their places."""
     for path in paths:
         try:
             for line in read_json_lines(path, options.advance):
@@ -193,10 +193,10 @@ def _dump_entry(fields: dict[str, Any] | InputError) -> RedditEntry | InputError
 
 
 def _unescaped(body: str) -> str:
-    """The body without entities; the empty paragraphs that Reddit's editor writes as ``&#x200B;`` are empty."""
+    """Decode HTML entities. The zero-width spaces of Reddit's editor are removed, so empty paragraphs are empty."""
     return html.unescape(body).replace("\N{ZERO WIDTH SPACE}", "")
 
 
 def _seconds(value: Any) -> Any:
-    """Some dumps write the seconds as a string."""
+    """Convert seconds that are written as a string to a number, as some dumps have them."""
     return float(value) if isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?", value) else value

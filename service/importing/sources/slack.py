@@ -60,7 +60,7 @@ class SlackImporter(ArchiveImporter):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The name others see, and every name the person goes by."""
+    """A member of the workspace. ``shown``: the name that others see; ``names``: all names and addresses."""
 
     shown: str
     names: tuple[object, ...]
@@ -68,7 +68,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class _Day:
-    """A channel's day, and all that it takes to read its file."""
+    """A channel's messages of one day: its folder, and the lists of the export that are needed to read them."""
 
     folder: str
     people: dict[str, Person]
@@ -81,7 +81,7 @@ class _Day:
         return self.channels.get(self.folder, self.folder)
 
     def recipient(self, sender: object) -> str | None:
-        """The channel, or the other person of direct messages; None where the export does not name them."""
+        """Return the channel, or the other person of a direct message; None if the export does not name them."""
         if self.folder in self.members:
             others = [person for person in self.members[self.folder] if person != sender]
             named = self.people.get(others[0]) if len(others) == 1 else None
@@ -106,19 +106,20 @@ def _person(user: dict[str, Any], profile: Any, id_: str) -> Person:
 
 
 def _channels(archive: Archive) -> dict[str, str]:
-    """Channel ids by the name of their folder; direct messages have none but the id."""
+    """Map the name of each channel's folder to the channel's id."""
     listed = (channel for name in CHANNEL_FILES for channel in _listed(archive, name))
     return {str(channel.get("name") or channel["id"]): channel["id"] for channel in listed}
 
 
 def _members(archive: Archive) -> dict[str, list[str]]:
-    """The ids of people by the folder of their direct messages."""
+    """Map each direct conversation's folder to the ids of its people."""
     listed = _listed(archive, DIRECT_FILE)
     return {entry["id"]: [str(person) for person in entry.get("members") or ()] for entry in listed}
 
 
 def _listed(archive: Archive, name: str) -> Iterator[dict[str, Any]]:
-    """The entries of a list at the root of the export. Raises InputError if it is damaged: it alone names people."""
+    """Yield the entries of a list at the export's root. Raises InputError if it is damaged: nothing else names
+    people."""
     for path in archive.matching(name):
         try:
             for _, entry in archive.elements(path):
@@ -164,7 +165,7 @@ def _seconds(ts: str) -> float:
 
 
 def _request(day: _Day, message: dict[str, Any], quoted: str) -> str | None:
-    """The text that opened the message's thread, else the text it quotes."""
+    """Return the message that opened the thread, else the text that the message quotes."""
     opened = message.get("thread_ts")
     if opened and opened != message["ts"]:
         return as_request(day.written.get(f"{day.channel}:{opened}")) or as_request(quoted)
@@ -172,7 +173,7 @@ def _request(day: _Day, message: dict[str, Any], quoted: str) -> str | None:
 
 
 def _readable(text: str, people: dict[str, Person]) -> str:
-    """Slack's markup as a reader sees it: names instead of ids, a link's words instead of its address."""
+    """Convert Slack's markup to what a reader sees: names for ids, a link's words for its address."""
     return html.unescape(MARKUP.sub(lambda match: _shown(match[1], people), text))
 
 
@@ -195,9 +196,10 @@ OTHERS = ("from_url", "is_msg_unfurl", "is_share", "original_url", "service_name
 
 
 def written_in(message: dict[str, Any]) -> str:
-    """Return the message in Slack's markup; its blocks and attachments where the text is empty or a stand-in.
+    """Return a message's text in Slack's markup. If it is empty or a placeholder, the blocks' or attachments' text is
+    returned.
 
-    What unfolds below a link, or is shared from elsewhere, is a quote.
+    Previews of links, and what was shared from elsewhere, are marked as quotes.
     """
     text = message.get("text")
     if isinstance(text, str) and text.strip() and not STAND_IN.fullmatch(text.strip()):
@@ -216,7 +218,7 @@ def _attached(attachment: dict[str, Any]) -> Iterator[str]:
 
 
 def _blocks(blocks: Any, depth: int = 0) -> Iterator[str]:
-    """Yield a text for each block, list item, quote and piece of code."""
+    """Yield the text of each block, list item, quote and code block."""
     for block in map(object_or_empty, list_or_empty(blocks)):
         kind, elements = block.get("type"), list_or_empty(block.get("elements"))
         if kind in ("rich_text", "rich_text_list") and depth < DEEPEST:
@@ -234,7 +236,7 @@ def _blocks(blocks: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _piece(element: dict[str, Any]) -> str:
-    """An element of a line, as the markup of a text has it."""
+    """Convert an element of a block to Slack's markup."""
     kind = element.get("type")
     if kind == "emoji":
         return f":{element.get('name')}:"

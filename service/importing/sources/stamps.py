@@ -1,4 +1,4 @@
-"""The date and time before each message of a chat export, in whatever order and words the phone's language has."""
+"""Reading the stamp (date and time) before each message of a chat export, in the order and words of any language."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MOST_WORDS = 50
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """A date and time as they are written; ``form`` is the same for all of one export."""
+    """A date and time as written. ``form``: the punctuation and digits, which are the same throughout an export."""
 
     text: str
     form: tuple[object, ...]
@@ -54,17 +54,17 @@ class Stamp:
 
 
 def match_stamp(line: str) -> re.Match[str] | None:
-    """Match a stamp of any chat program at the beginning of a line, whose spaces are plain (:func:`plain_spaces`)."""
+    """Match a stamp at the beginning of a line, whose spaces :func:`plain_spaces` must have normalized."""
     return STAMPS[0].match(line) or STAMPS[1].match(line)
 
 
 def plain_spaces(line: str) -> str:
-    """The line with simple spaces, without invisible characters."""
+    """Replace all kinds of spaces by simple ones, and remove invisible characters."""
     return line if line.isascii() else INVISIBLE.sub("", line).translate(PLAIN)
 
 
 def find_stamp(line: str) -> tuple[Stamp, str] | None:
-    """The stamp at the line's beginning and what follows it, None where there is none."""
+    """Return the stamp at the beginning of a line and the text behind it; None if there is no stamp."""
     if "A" <= line[:1] <= "Z" or "\\" <= line[:1] <= "~":  # as most lines of a long message begin
         return None
     match = match_stamp(plain_spaces(line[:STAMP_CHARACTERS]))
@@ -85,7 +85,8 @@ def find_stamp(line: str) -> tuple[Stamp, str] | None:
 
 
 class StampReader:
-    """Finds out in which order and language an export writes its dates, and reads them. It never guesses."""
+    """Finds out in which order (day, month, year) and language an export writes its dates, then reads them. First
+    ``note`` each stamp, then ``decide``, then read ``seconds``. An ambiguous order is an error."""
 
     def __init__(self, flags: frozenset[str]) -> None:
         self._asked = [order for order in ORDERS if order in flags]
@@ -95,7 +96,7 @@ class StampReader:
         self._meanings: dict[str, Hours | None] = {}
 
     def note(self, stamp: Stamp) -> None:
-        """Note the day and the words of a stamp."""
+        """Record a stamp's day and words, for ``decide``."""
         if stamp.date not in self._days:
             self._days[stamp.date] = (stamp.text, stamp.dotted)
         for word, is_before in zip(stamp.words, (True, False), strict=True):
@@ -104,8 +105,8 @@ class StampReader:
                 self._words[word] = "" if by_24 else stamp.text
 
     def decide(self) -> None:
-        """Choose the order and the language. Raises InputError that names the options where several orders can be, or
-        where none can, and for a word that no language has in a time."""
+        """Choose the order and the language. Raises InputError if no order or more than one fits all dates (the message
+        names the options that settle it), or if a word such as "PM" is known in no language."""
         if len(self._asked) > 1:
             raise InputError(f"Give one of {_named(self._asked)}.", code="ambiguous_dates")
         self._meanings = _meanings(list(self._words))
@@ -142,7 +143,7 @@ class StampReader:
             )
 
     def seconds(self, stamp: Stamp) -> float:
-        """Unix seconds, the clock taken as UTC. Raises InputError for a day or time that cannot be."""
+        """Convert a stamp to Unix seconds, taking its clock as UTC. Raises InputError if there is no such time."""
         day, (hour, minute, second) = _day(stamp.date, self._possible[0]), stamp.clock
         period = next(filter(None, map(self._meanings.get, stamp.words)), None)
         if period and hour <= 12:
@@ -154,13 +155,14 @@ class StampReader:
 
 
 def _local(moment: datetime) -> float:
-    """A moment of today that is still to come in UTC, in a zone that is ahead of it: now."""
+    """Return the present if the moment lies up to 14 hours ahead, because the phone's time zone is then ahead of UTC;
+    otherwise the moment itself."""
     now = datetime.now(UTC)
     return (now if moment - now < timedelta(hours=14) else moment).timestamp()
 
 
 def _day(parts: tuple[str, str, str], order: str) -> date | None:
-    """The day if it can be one of WhatsApp's in this order."""
+    """Return the date in this order; None if it is no date, or not between WhatsApp's beginning and tomorrow."""
     year, month, day = (parts[place] for place in ORDERS[order])
     if len(year) not in (2, 4) or len(month) > 2 or len(day) > 2:
         return None
@@ -172,15 +174,15 @@ def _day(parts: tuple[str, str, str], order: str) -> date | None:
 
 
 def _hours_away(hour: float, period: Hours) -> float:
-    """The hours from a time of the day to a part of it, which may go past midnight."""
+    """Return the hours between a time and a part of the day, 0 inside it; the part may span midnight."""
     start, end = period
     inside = start <= hour < end if start < end else hour >= start or hour < end
     return 0 if inside else min(abs(hour - start), abs(hour - end))
 
 
 def _meanings(words: list[str]) -> dict[str, Hours | None]:
-    """The hours that each word stands for, () for those that only belong to a time, None for unknown ones: in the first
-    language that knows all of them, else in the first one that knows the word."""
+    """Return the part of the day that each word, such as "PM", means: its first and last hour; () for words without
+    such a meaning, None for unknown words. The first language that knows all words is preferred."""
     found: dict[str, Hours | None] = dict.fromkeys(words)
     for language in _languages() if words else ():
         here = {word: _meaning(word, _vocabulary(language)) for word in words}
@@ -191,7 +193,7 @@ def _meanings(words: list[str]) -> dict[str, Hours | None]:
 
 
 def _languages() -> Iterator[str]:
-    """Those of dates first, and all others of Unicode's, without countries."""
+    """Yield the languages of LANGUAGES, then all others of Unicode's locale data, without countries' variants."""
     from babel.localedata import locale_identifiers
 
     others = (name for name in locale_identifiers() if not re.search(r"_(?:[A-Z]{2}|\d{3})\b", name))
@@ -199,7 +201,7 @@ def _languages() -> Iterator[str]:
 
 
 def _meaning(word: str, known: Mapping[str, Hours]) -> Hours | None:
-    """The hours of a word or a phrase, which words that only belong to a time may stand around."""
+    """Look up a word or phrase in a vocabulary; words in front that have no meaning of their own are ignored."""
     parts = BETWEEN_WORDS.split(word)
     while len(parts) > 1 and known.get(_folded(parts[0])) == ():
         parts = parts[1:]
@@ -212,7 +214,7 @@ def _folded(word: str) -> str:
 
 @cache
 def _vocabulary(language: str) -> Mapping[str, Hours]:
-    """The words of a language's short dates and times, by Unicode's locale data, with the hours they stand for."""
+    """Return the words in a language's short dates and times (Unicode's locale data) and the hours that they mean."""
     from babel.localedata import exists, resolve_locale_filename  # takes a twentieth of a second
 
     if not exists(language):

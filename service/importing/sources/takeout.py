@@ -1,4 +1,4 @@
-"""Google Takeout as it comes: Gmail's mail and the messages of Google Chat in one zip file or folder."""
+"""Google Takeout: Gmail's mail and Google Chat's messages, from one zip file or folder."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _read_chat(archive: Archive, name: str, opened: DiskIndex, options: Options)
 
 
 def _group(archive: Archive, name: str) -> dict[str, Any]:
-    """The fields of the chat that stand beside its messages, as far as they can be read."""
+    """Return the facts about a chat from its ``group_info.json``; empty if it cannot be read."""
     with suppress(InputError, KeyError), archive.open(name) as stream:
         return dict(JsonStream(stream).members(frozenset()))
     return {}
@@ -111,7 +111,7 @@ def _item(
 
 
 def _recipient(info: dict[str, Any], creator: dict[str, Any], *, direct: bool) -> str | None:
-    """The other person of a chat of two, else the name of the space."""
+    """Return the other person of a chat between two people, else the space's name."""
     members = [one for one in list_or_empty(info.get("members")) if isinstance(one, dict)]
     others = [one for one in members if one.get("email") != creator.get("email")]
     named = others[0].get("email") or others[0].get("name") if direct and len(others) == 1 else info.get("name")
@@ -119,7 +119,7 @@ def _recipient(info: dict[str, Any], creator: dict[str, Any], *, direct: bool) -
 
 
 def _seconds(value: Any) -> float:
-    """Unix seconds from Google's English or, more slowly, its date in another language."""
+    """Convert Google's date, in English or (more slowly) another language, to Unix seconds."""
     if not isinstance(value, str):
         raise missing_field("created_date")
     text = value.translate(PLAIN)

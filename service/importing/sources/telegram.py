@@ -1,4 +1,4 @@
-"""Telegram: ``result.json``, which Telegram Desktop exports of one chat or of all."""
+"""Telegram: ``result.json``, to which Telegram Desktop exports one chat or all chats."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TelegramImporter(ArchiveImporter):
 
 @dataclass(slots=True)
 class _Chat:
-    """A chat as far as it is read: what stands before its messages, and what they said."""
+    """A chat while it is read: the facts that stand before its messages, and the messages so far."""
 
     written: DiskIndex  # text by chat and message, and the first message of a row of replies
     fields: dict[str, Any] = field(default_factory=dict)
@@ -103,7 +103,7 @@ def _item(chat: _Chat, options: Options, value: Any, where: str) -> Item:
 
 
 def _parts(text: Any) -> tuple[str, str]:
-    """One's own words and quoted ones: a text is a string, or pieces of which the marked ones are objects."""
+    """Separate own words from quoted ones. A text is a string, or a list in which formatted pieces are objects."""
     own, quoted = "", ""
     for piece in text if isinstance(text, list) else [text]:
         marked = piece if isinstance(piece, dict) else {"text": piece}

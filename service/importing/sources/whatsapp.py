@@ -1,4 +1,4 @@
-"""WhatsApp: the text of an exported chat, alone or zipped with its media."""
+"""WhatsApp: the text file of an exported chat, alone or zipped with its pictures and recordings."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class WhatsAppImporter(ArchiveImporter):
 
 
 def _read_chat(archive: Archive, name: str, options: Options) -> Iterator[Item]:
-    """Read it twice: for the order of its dates and who writes, then for the messages."""
+    """Yield a chat's messages. The file is read twice: first to learn the order of its dates and who writes."""
     me, reader, turns = Identities(options.me), StampReader(options.flags), Turns()
     others: set[str] = set()
     for said in _messages(archive, name, options):
@@ -105,7 +105,7 @@ def _item(
 
 
 def _own_words(text: str) -> str:
-    """The text without what WhatsApp wrote itself; "" if nothing else is left."""
+    """Remove what WhatsApp itself wrote in a message; "" if nothing else is in it."""
     if MARK in text:
         text = "\n".join(line for line in text.split("\n") if not line.startswith(MARK))
         mark = text.rfind(f"{MARK}<")  # that it was edited, or a file's name, in whatever language
@@ -115,7 +115,7 @@ def _own_words(text: str) -> str:
 
 
 def _messages(archive: Archive, name: str, options: Options) -> Iterator[Said]:
-    """The messages in order; a line without a stamp of the file's form goes on with the message before it."""
+    """Yield the messages in order. A line without a stamp of the file's form continues the message before it."""
     said: Said | None = None
     lines, size = list[str](), 0
     with archive.open(name, options.advance) as stream:

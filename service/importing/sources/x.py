@@ -1,4 +1,4 @@
-"""X, formerly Twitter: posts and direct messages of the archive that one can request, read as data and never run."""
+"""X (formerly Twitter): posts and direct messages in the archive that X sends. Its JavaScript is never run."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _owner(archive: Archive) -> str | None:
 def _elements(
     archive: Archive, name: str, advance: Callable[[int], None] = lambda amount: None
 ) -> Iterator[tuple[str, Any]]:
-    """The elements, with their places, of the array that the file's JavaScript assigns."""
+    """Yield the elements of the array in a JavaScript file, with their places."""
     with archive.open(name, advance) as stream:
         if not any(stream.read(1) == b"=" for _ in range(PREFIX_BYTES)):
             raise InputError("does not begin with 'window.YTD', as files of X's archive do.", code="invalid_json")
@@ -106,7 +106,7 @@ def _elements(
 
 
 def _listed(archive: Archive, name: str, member: str) -> Iterator[dict[str, Any]]:
-    """The objects of a small file beside the tweets, as far as it can be read."""
+    """Yield the objects in a small file, as far as it can be read. ``member``: the field that holds each object."""
     for path in archive.matching(name):
         with suppress(InputError):
             for _, value in islice(_elements(archive, path), MOST_NOTES):
@@ -145,7 +145,7 @@ def _post(tweet: dict[str, Any], owner: object, notes: dict[int | None, dict[str
 
 
 def _versions(tweet: dict[str, Any]) -> list[Any]:
-    """The ids of all versions of an edited post, in order."""
+    """Return the ids of all versions of an edited post, the oldest first."""
     info = object_or_empty(tweet.get("edit_info"))
     edit = object_or_empty(info.get("edit")).get("editControlInitial") or info.get("initial")
     return list_or_empty(object_or_empty(edit).get("editTweetIds"))
@@ -158,7 +158,7 @@ def _second(value: Any) -> int | None:
 
 
 def _message(name: str, turns: Turns, people: Mapping[str, str], options: Options, value: Any, where: str) -> Item:
-    """A message of the conversation ``name``; ``people`` are names by the account's id."""
+    """Convert a direct message to an item. ``name``: the conversation's id; ``people``: names by account id."""
     message = as_object(as_object(value).get("messageCreate", {}))
     if not message:  # somebody joined, left or renamed a group
         return LeftOut(where, "bot or system message")
@@ -186,7 +186,7 @@ def _message(name: str, turns: Turns, people: Mapping[str, str], options: Option
 
 
 def _with_links(text: str, entities: Any) -> str:
-    """The text with the addresses that were shortened, without those of its pictures."""
+    """Replace shortened links in a text by their full addresses; links to its pictures are removed."""
     found = object_or_empty(entities)
     for kind in ("urls", "media"):
         for link in list_or_empty(found.get(kind)):

@@ -1,1 +1,1 @@
-"""Reading commit messages: what of them the author wrote, and which of them nobody did."""
+"""Reading commit messages: which parts did the author write, and which messages did a program write?"""

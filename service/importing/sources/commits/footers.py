@@ -1,8 +1,8 @@
-"""The words of a commit's author, told from what git, forges, bots and assistants put into the message.
+"""Separating the author's own words in a commit message from what git, forges, bots and assistants add.
 
-A line is a footer by its words, not by git's form of trailers, which prose has too ("Note: it whistles now") and
-references lack ("Refs #133"): it is nothing but references and words that point at them, or a known key with a value
-of the key's kind. Footers go from the last paragraph, and elsewhere where they are a whole paragraph.
+A footer is recognized by its words: it holds only references ("Refs #133"), or a known key with a fitting value. Git's
+form of trailers does not suffice, because prose has it too ("Note: it whistles now"). Footers are removed from the last
+paragraph, and elsewhere if they fill a paragraph.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ SIGNED = PHRASES.compile(
 
 
 def is_programs(body: str) -> bool:
-    """True for a bot's message."""
+    """True if a bot wrote the message."""
     return GENERATED_BODY.match(body.lstrip()) is not None
 
 
 def is_assisted(author: str, committer: str, subject: str, body: str) -> bool:
-    """True for a message of a coding assistant, which signs it or stands in the name of who commits it."""
+    """True if a coding assistant signed the message, or is named in the author's or the committer's name."""
     if subject.startswith("aider: ") or BEHIND_A_NAME.match(author) or BEHIND_A_NAME.match(committer):
         return True
     if AS_COMMITTER.match(committer) and not committer.startswith(f"{author} <"):
@@ -53,17 +53,17 @@ def is_assisted(author: str, committer: str, subject: str, body: str) -> bool:
 
 
 def unsigned(body: str) -> str:
-    """Return the body without the lines in which an assistant signs."""
+    """Remove the lines with which a coding assistant signs."""
     return SIGNED.sub("", body)
 
 
 def is_generated(subject: str) -> bool:
-    """True for a subject that git, a forge or a bot wrote."""
+    """True if git, a forge (such as GitHub) or a bot wrote the subject."""
     return len(subject) <= LONGEST_LINE and bool(GENERATED_SUBJECT.fullmatch(subject))
 
 
 def own_subject(subject: str) -> str:
-    """The subject without a forge's number, and without the mark that keeps it from being built."""
+    """Return the subject without a forge's number ("(#12)") and without marks such as "[skip ci]"."""
     return (NUMBERS.sub("", subject) if len(subject) <= LONGEST_LINE else "") or subject
 
 
@@ -95,10 +95,8 @@ FRAMES = PHRASES.compile(r"{frames}|(?:^|(?<=[.!?)]) )(?i:{marks})(?: (?i:{marks
 
 
 def own_text(body: str) -> str:
-    """The body without footers, and without what programs put between its paragraphs.
-
-    Where a review tool's fields went, the labels before the author's own words go, too.
-    """
+    """Return the author's own words in the body: without footers, what programs put between paragraphs, and labels of a
+    review tool's template."""
     without = LABEL.sub("", body)
     text = _without_footers(without)
     return text if without == body or text != tidy(without.split("\n")) else _without_footers(body)
@@ -116,7 +114,8 @@ def _without_footers(body: str) -> str:
 
 
 def _own_lines(paragraph: str, above: str, last: bool) -> str:
-    """The lines that are no footers. Text is also what heads or goes on with text, and a link between paragraphs."""
+    """Return the paragraph's lines that are not footers. A line that introduces text or continues it is no footer, nor
+    is a link between paragraphs. ``above``: the paragraph before."""
     if (last and not paragraph.strip("-")) or (paragraph.startswith("* ") and is_generated(paragraph[2:])):
         return ""
     if not last and (paragraph.endswith(":") or ("://" in paragraph and not KEY.match(paragraph))):
@@ -135,7 +134,7 @@ def _own_lines(paragraph: str, above: str, last: bool) -> str:
 
 
 def _entries(paragraph: str, last: bool) -> Iterator[list[str]]:
-    """The lines of a paragraph, each that may be a footer with those that go on with it."""
+    """Group a paragraph's lines: a line that may be a footer, and the lines that continue it."""
     entry: list[str] = []
     below_footer = True
     for line in paragraph.split("\n"):
@@ -154,7 +153,8 @@ def _entries(paragraph: str, last: bool) -> Iterator[list[str]]:
 
 
 def _is_footer(entry: str, bare: bool = False, beside_others: bool = False) -> bool:
-    """True where no author speaks. ``bare``: references need no words. ``beside_others``: known keys are beside it."""
+    """True if no author's words are in the entry. ``bare``: references alone, without words, count as a footer;
+    ``beside_others``: footers with known keys are in the same paragraph."""
     if len(entry) > LONGEST_LINE or entry.startswith(QUOTED_OR_INDENTED):
         return False
     if _points(entry, bare):
@@ -172,7 +172,8 @@ def _is_footer(entry: str, bare: bool = False, beside_others: bool = False) -> b
 
 
 def _points(entry: str, bare: bool) -> bool:
-    """True for references and words that point at them, and nothing else."""
+    """True if the entry holds only references and words that point at them ("Fixes"), or with ``bare`` no such
+    words."""
     if len(entry) > LONGEST_LINE:
         return False
     references = words = 0

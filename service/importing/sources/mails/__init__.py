@@ -1,1 +1,1 @@
-"""Reading mails: whose they are, what of them was written by hand, what they answer."""
+"""Reading mails: who sent them, which parts the sender wrote by hand, and which mail they answer."""

@@ -1,6 +1,6 @@
-"""Places of mails: an mbox file, single ``.eml`` files, a Maildir, a folder or zip file of these, any of them gzipped.
+"""Finding mailboxes: mbox files, ``.eml`` files, Maildirs, and folders or zip files of them; each may be gzipped.
 
-What is packed is unpacked into a temporary folder, for a mail is looked up when another one answers it.
+Packed files are unpacked into a temporary folder, because a mail is read again when another mail answers it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NO_BOX = "is not an mbox file; its first line must start with 'From ', and the h
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A file with mails."""
+    """A file that holds one mail or many."""
 
     name: str  # for a person
     place: str  # its path in the source
@@ -43,7 +43,7 @@ class Box:
     flaw: str | None = None  # why it cannot be read
 
     def spans(self, advance: Callable[[int], None]) -> Iterator[Span]:
-        """The places of its mails in order."""
+        """Yield the places of the file's mails in order; tell ``advance`` of the bytes read."""
         if self.flaw:
             return
         if self.single:
@@ -55,11 +55,11 @@ class Box:
             yield from find_spans(file, advance)
 
     def ends_with(self, span: Span) -> bool:
-        """True for the last mail of an mbox file, unless that is too long to be read whole."""
+        """True if the mail is the last one of an mbox file and short enough to be read completely."""
         return not self.single and span.length <= MESSAGE_BYTES and span.start + span.length >= self.path.stat().st_size
 
     def content(self, start: int, length: int) -> bytes:
-        """A mail, at most 4 MB of it; of attachments in a longer one only the beginnings."""
+        """Read a mail, at most 4 MB of it. In a longer mail the attachments are cut after their beginnings."""
         with open_watched(self.path) as file:
             file.seek(start)
             content = file.read(length) if length <= MESSAGE_BYTES else _without_attachments(file, length)
@@ -68,10 +68,8 @@ class Box:
 
 @contextmanager
 def open_boxes(source: Path) -> Iterator[list[Box]]:
-    """The mailboxes of a source, unpacked while in use; of several files those that are damaged have a flaw.
-
-    Raises InputError if there are none, or if the source itself is damaged.
-    """
+    """Open the mailboxes of a source; packed ones stay unpacked until the context ends. A damaged file among several
+    becomes a Box with a ``flaw``. Raises InputError if there are no mailboxes or if the source itself is damaged."""
     with temporary_folder() as folder:
         try:
             yield _boxes(source, folder)
@@ -80,7 +78,8 @@ def open_boxes(source: Path) -> Iterator[list[Box]]:
 
 
 def plain_size(source: Path) -> int | None:
-    """The bytes of all boxes; None where some of it is packed and must be unpacked before they can be told."""
+    """Return the size of all mailboxes in bytes; None if any is packed, because its size is unknown before it is
+    unpacked."""
     try:
         if source.is_dir():
             paths = list(_paths(source))
@@ -117,7 +116,7 @@ def _boxes(source: Path, folder: Path) -> list[Box]:
 
 
 def _paths(source: Path) -> Iterator[Path]:
-    """The files of a folder; no link is followed, and of hidden folders only Maildirs' and KMail's are read."""
+    """Yield a folder's files. Links are not followed; of hidden folders only those of Maildirs and KMail are read."""
     os.scandir(source).close()  # os.walk passes over what cannot be read, the source itself too
     for where, folders, files in os.walk(source):
         here = Path(where)
@@ -133,7 +132,7 @@ def _paths(source: Path) -> Iterator[Path]:
 
 
 def _readable(name: str, place: str, boxes: Iterator[Box]) -> list[Box]:
-    """The boxes in one file of several; if it is damaged, one box that says so."""
+    """Return the mailboxes of one file among several; if the file is damaged, a Box whose ``flaw`` says so."""
     try:
         return list(boxes)
     except DAMAGED as error:
@@ -141,7 +140,7 @@ def _readable(name: str, place: str, boxes: Iterator[Box]) -> list[Box]:
 
 
 def _opened(name: str, place: str, path: Path, unpacking: Unpacking) -> Iterator[Box]:
-    """The box in a file, none if it is something else."""
+    """Yield the mailbox in a file; nothing if the file is no mailbox."""
     head = _head(path)
     if head.startswith(GZIP_MAGIC):
         with open_watched(path) as raw, gzip.open(raw) as packed:
@@ -156,7 +155,7 @@ def _opened(name: str, place: str, path: Path, unpacking: Unpacking) -> Iterator
 
 
 class _MacLines(io.BufferedReader):
-    """A file with the lines of an old Mac, read with those of other machines."""
+    """A file whose line ends are an old Mac's (CR), read with line feeds instead."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         return super().read(size).replace(b"\r", b"\n")
@@ -185,7 +184,7 @@ def _head(path: Path) -> bytes:
 
 
 def _kind(path: Path, head: bytes) -> str | None:
-    """``mbox``, ``mail`` for a single one, or None."""
+    """Return "mbox", or "mail" for a file with a single mail; None for other files."""
     start = head.lstrip(BOM + b"\r\n")
     if is_mbox(start):
         return "mbox"

@@ -1,4 +1,4 @@
-"""Text from bytes and the charset that they are said to be in; where these do not fit each other, the bytes decide."""
+"""Decoding bytes whose stated charset may be wrong: it is used only if the bytes fit it."""
 
 from __future__ import annotations
 
@@ -50,10 +50,8 @@ JIS_ESCAPE = re.compile(rb"\x1b(\([A-Z]|\$\(?[@BD])")
 
 
 def decode_bytes(data: bytes, charset: str | None) -> str:
-    """The text of bytes: in UTF-8 where they are that, else in the charset named, else each line as it looks.
-
-    U+FFFD stands for bytes that make no sense in any of them.
-    """
+    """Decode bytes: as UTF-8 if they are valid UTF-8, else by the stated charset, else line by line by the likeliest
+    charset. Bytes that fit none of them become U+FFFD."""
     escaped = b"\x1b" in data
     if not charset and not escaped and data.isascii():
         return data.decode()
@@ -78,7 +76,7 @@ def decode_bytes(data: bytes, charset: str | None) -> str:
 
 
 def _codec(charset: str | None) -> str | None:
-    """Python's name for a charset; None where there is none, and for one that says nothing."""
+    """Return Python's name for a charset; None if the charset is missing or meaningless."""
     name = charset.partition("*")[0].strip("\"'; ").lower() if charset else ""
     if name in UNKNOWN:
         return None
@@ -102,14 +100,15 @@ def _is_foreign(data: bytes) -> bool:
 
 
 def _decode_lines(data: bytes, known: tuple[str | None, ...]) -> str:
-    """Lines in the first of the known charsets that they are mostly in; the others in the likeliest for all of them."""
+    """Decode each line by the first known charset that fits most of it; other lines by their likeliest charset."""
     read = [(line, _read(line, known)) for line in data.split(b"\n")]
     likeliest = _likeliest(b"\n".join(line for line, text in read if text is None))
     return "\n".join(line.decode(likeliest, errors="replace") if text is None else text for line, text in read)
 
 
 def _read(line: bytes, known: tuple[str | None, ...]) -> str | None:
-    """The line in the first charset that it fits, else in one in which half of what is not ASCII can be read."""
+    """Decode a line by the first charset that fits, else by one that can read half of its characters outside ASCII;
+    None if no charset can."""
     best = None
     for codec in known:
         if codec is None or (codec == JIS and not line.isascii()):
@@ -131,7 +130,8 @@ def _likeliest(data: bytes) -> str:
 
 
 def _decode_jis(data: bytes) -> str:
-    """ISO-2022-JP with the rows of NEC and IBM and narrow kana (CP50221), by way of Shift_JIS."""
+    """Decode ISO-2022-JP with NEC's and IBM's additional characters and half-width kana (CP50221), by way of
+    Shift_JIS."""
     texts: list[str] = []
     pieces = JIS_ESCAPE.split(b"\x1b(B" + data)[1:]
     for escape, piece in zip(pieces[::2], pieces[1::2], strict=True):
@@ -147,7 +147,7 @@ def _decode_jis(data: bytes) -> str:
 
 
 def _shifted(row: int, cell: int) -> bytes:
-    """A character of JIS X 0208 in Shift_JIS."""
+    """Convert a character's code from JIS X 0208 to Shift_JIS."""
     if not (0x20 < row < 0x7F and 0x20 < cell < 0x7F):
         return b"?"
     lead = (row + 1) // 2 + (0x70 if row < 0x5F else 0xB0)

@@ -1,6 +1,6 @@
-"""A mail's header fields, read in one pass: whatever a sender put there costs time that grows with its length only.
+"""Parsing the header fields of mails in linear time, whatever a sender put there.
 
-The standard library's ``email`` follows brackets and parts by recursion, so that a hostile header ends the program.
+The standard library's ``email`` parses brackets and parts by recursion, so a hostile header ends the program.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ QUOTED = re.compile(r'"[^"]*"')
 
 
 def split_header(raw: bytes) -> tuple[dict[str, str], bytes]:
-    """The first field of each name, unfolded, by lower-case name; and the body."""
+    """Split a mail into its header fields, by lower-case name, and its body. Of repeated fields the first counts;
+    folded lines are joined."""
     fields: dict[str, list[bytes]] = {}
     current: list[bytes] = []
     end = len(raw)
@@ -58,7 +59,7 @@ def _value(name: str, lines: list[bytes]) -> str:
 
 
 def decode_words(value: str) -> str:
-    """The text of a field, its encoded words (RFC 2047) decoded; words next to each other may divide a character."""
+    """Decode the encoded words (RFC 2047) in a field; a character may be split between two of them."""
     return ENCODED_WORDS.sub(_decoded_words, value) if "=?" in value else value
 
 
@@ -71,7 +72,7 @@ def _decoded_words(match: re.Match[str]) -> str:
 
 
 def parse_sender(value: str) -> tuple[str, str]:
-    """Name and address of the first sender in a From field; both are empty where it holds neither."""
+    """Return the name and the address of the first sender in a From field; each is empty if the field lacks it."""
     plain, comment = _without_comments(value)
     angle = ANGLE.search(plain)
     if angle:
@@ -86,14 +87,14 @@ def parse_sender(value: str) -> tuple[str, str]:
 
 
 def parse_addresses(value: str) -> list[str]:
-    """The addresses in a To or Cc field, in small letters: of a name with an address the address alone."""
+    """Return the addresses in a To or Cc field in lower case, without names."""
     plain, _ = _without_comments(QUOTED.sub("", value))
     named = ((ANGLE.search(part), part) for part in re.split(r"[,;]", plain))
     return [address[0].lower() for angle, part in named if (address := ADDRESS.search(angle[1] if angle else part))]
 
 
 def _without_comments(value: str) -> tuple[str, str]:
-    """The text outside brackets, and the first text within; a bracket in quotes is none."""
+    """Return the text outside parentheses and the text inside them. Parentheses in quotes do not count."""
     outside: list[str] = []
     inside: list[str] = []
     depth = position = 0
@@ -119,10 +120,8 @@ def _name(text: str) -> str:
 
 
 def parameter(value: str, name: str) -> str | None:
-    """A parameter of a field such as ``boundary`` in ``multipart/mixed; boundary="B"``; None without it.
-
-    It may be encoded (``boundary*=us-ascii''B``) and divided (``boundary*0="B"``), as RFC 2231 has it.
-    """
+    """Return a field's parameter, such as ``boundary`` in ``multipart/mixed; boundary="B"``; None if it is missing. It
+    may be encoded (``boundary*=us-ascii''B``) or split (``boundary*0="B"``), as in RFC 2231."""
     pieces: dict[int, str] = {}
     for key, content in PARAMETER.findall(value):
         base, _, section = key.lower().partition("*")
@@ -137,7 +136,7 @@ def parameter(value: str, name: str) -> str | None:
 
 
 def parse_date(value: str) -> float | None:
-    """Unix seconds from a Date header; without a zone it is taken as UTC. None when it is not a date."""
+    """Convert a Date field to Unix seconds; without a time zone it is taken as UTC. None if it is not a date."""
     try:
         parsed = parsedate_tz(value[:200])
         return read_date(value) if parsed is None else float(mktime_tz(parsed))  # ISO 8601, as some programs write

@@ -1,7 +1,8 @@
-"""Introductions of quoted mails: "On Monday Bob wrote:", the header of the other mail, a rule with a word in it.
+"""Finding the lines that introduce a quoted mail: "On Monday Bob wrote:", the quoted mail's header, or a separator such
+as "--- Original Message ---".
 
-In any language: a line directly above a quote that ends in a colon and holds an address, a date with its time, or a
-verb that says who wrote. Where no marked line follows, only the forms of mail programs count.
+In any language an introduction is a line directly above a quote that ends in a colon and holds an address, a date with
+its time, or a verb of writing. If no quote marks follow, only the forms that mail programs use count.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ NAMED_QUOTE = re.compile(r" {0,6}(?:[A-Z][A-Za-z]{0,9}>|\|)(?: |$)")
 
 
 def find_introductions(lines: Sequence[str]) -> list[tuple[int, int]]:
-    """First and past-the-last line of each, in order; those next to each other are one."""
+    """Return each introduction's first line and the line after its last, in order. Adjacent ones are joined."""
     short = [_visible(line[:LINE_CHARACTERS]).strip() for line in lines]
     marked = [bool(QUOTE_MARK.match(line)) and not _is_marked_introduction(line) for line in short]
     following = _following(short)
@@ -83,7 +84,7 @@ def _is_marked_introduction(line: str) -> bool:
 
 
 def _following(short: list[str]) -> list[int]:
-    """The number of the next line that is not empty, for each line."""
+    """Return, for each line, the number of the next line that is not empty."""
     following = [len(short)] * (len(short) + 1)
     for number in range(len(short) - 1, -1, -1):
         following[number] = number + 1 if number + 1 < len(short) and short[number + 1] else following[number + 1]
@@ -91,7 +92,7 @@ def _following(short: list[str]) -> list[int]:
 
 
 def _introduction(short: list[str], marked: list[bool], following: list[int], start: int) -> int | None:
-    """Past the last line of what introduces a quote at this line; None if nothing does."""
+    """Return the line after the introduction that starts at this line; None if no introduction starts here."""
     below = following[start]
     line = short[start]
     if GROUPWISE.fullmatch(line) or _is_of_desk(short, start):
@@ -112,12 +113,12 @@ def _introduction(short: list[str], marked: list[bool], following: list[int], st
 
 
 def is_frame(line: str) -> bool:
-    """True for a line of signs alone."""
+    """True for a line of punctuation alone, such as a rule."""
     return not (line[:1].isalnum() or any(map(str.isalnum, line[:LINE_CHARACTERS])) or line.isspace() or not line)
 
 
 def _is_of_desk(short: list[str], number: int) -> bool:
-    """True for a line of a help desk's that asks to answer above it: between signs, below a rule, or by itself."""
+    """True for a help desk's line that asks to reply above it. It stands between signs, below a rule, or alone."""
     line = short[number] if number < len(short) else ""
     above, below = (short[at] if 0 <= at < len(short) else "" for at in (number - 1, number + 1))
     if line[:1].isalnum() and above and not is_frame(above):
@@ -149,10 +150,8 @@ def _is_separator(line: str) -> bool:
 
 
 def _header_end(short: list[str], marked: list[bool], start: int, least: int, *, labelled: bool = True) -> int | None:
-    """The line after a mail's header that begins here, with a sender and ``least`` fields or more; None without one.
-
-    ``labelled`` is False below a line that says that a mail follows: its labels may lack their colons.
-    """
+    """Return the line after a quoted mail's header that begins here; None unless it has a sender and at least ``least``
+    fields. ``labelled``: its labels must have colons; False below a line that announces a quoted mail."""
     kinds: list[str] = []
     end = start
     for number in range(start, min(start + HEADER_LINES, len(short))):
@@ -174,15 +173,15 @@ def _bare_label(line: str) -> str | None:
 
 
 def _past_date(short: list[str], number: int) -> int:
-    """The number of the line, or of the next one where this one is of few words with a time at its end, as Orange's
-    webmail sets it above a header: "Message du 05/11/19 12:11"."""
+    """Return the next line's number if this line is short and ends in a time, else this line's number. Orange's webmail
+    puts such a line above a header: "Message du 05/11/19 12:11"."""
     line = short[number] if number < len(short) else ""
     is_dated = TIME.search(line[-12:]) and len(line.split()) <= DATE_WORDS and _has_date(line)
     return number + 1 if is_dated and _label(line) is None else number
 
 
 def _is_of_mail(header: list[str]) -> bool:
-    """True for a header that a mail program wrote; "From: London", "To: Paris", "Date: 3 March" are a journey's."""
+    """True if a mail program wrote the header; false for a journey's "From: London", "To: Paris", "Date: 3 March"."""
     text = "\n".join(header)
     kinds = {_label(line) for line in header} - {None}
     dated = (YEAR.search(text) or SHORT_DATE.search(text)) and TIME.search(text)
@@ -190,7 +189,7 @@ def _is_of_mail(header: list[str]) -> bool:
 
 
 def _notes_end(short: list[str], following: list[int], start: int) -> int | None:
-    """Past the header of Lotus Notes: sender, date, and then each label on a line above its value."""
+    """Return the line after a header of Lotus Notes (sender, date, each label above its value); None without one."""
     date = following[start]
     if date >= len(short) or len(short[date]) > 40 or not (TIME.search(short[date]) and _has_date(short[date])):
         return None
@@ -231,8 +230,8 @@ def _attribution_end(short: list[str], marked: list[bool], following: list[int],
 
 
 def _is_sender_and_date(text: str, is_marked: bool) -> bool:
-    """True for a name, an address and a date before or behind them, and nothing else; without marks below that is so
-    only of an address in brackets and a date without a word before it."""
+    """True if the text is only a name, an address and a date. ``is_marked``: marked lines follow; without them the
+    address must be in angle brackets, and no word may stand before the date."""
     address = BRACKETED_ADDRESS.search(text) or (ADDRESS_WORD.search(text) if is_marked else None)
     if address is None or len(text) > LINE_CHARACTERS or not _has_date(text):
         return False
@@ -251,7 +250,8 @@ def _is_sender_and_date(text: str, is_marked: bool) -> bool:
 
 
 def _opens(short: list[str], start: int, end: int) -> bool:
-    """False if what introduces the quote starts at a later line, and this one is the author's."""
+    """True if the introduction starts at line ``start``; False if that line is the author's own and the introduction
+    starts at a later line."""
     if end - start == 1:
         return True
     if any(_first_word(short[number]) in OPENERS and _has_date(short[number]) for number in range(start + 1, end)):
@@ -269,7 +269,8 @@ def _has_date(text: str) -> bool:
 
 
 def _attributes(text: str, is_marked: bool) -> bool:
-    """True if the text says who wrote what follows; without marks below it only what is surely a program's."""
+    """True if the text says who wrote what follows. ``is_marked``: marked lines follow; without them only a form that
+    mail programs use counts."""
     if len(text) > ATTRIBUTION_CHARACTERS:
         return False
     words = [word.casefold().rstrip(":：") for word in WORD.findall(text)]

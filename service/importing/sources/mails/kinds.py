@@ -1,4 +1,4 @@
-"""Mails that their sender did not write as mails: drafts and trash, automatic answers, invitations, receipts."""
+"""Recognizing mails that are not a person's letters: drafts, trash, automatic answers, invitations, receipts."""
 
 from __future__ import annotations
 
@@ -38,15 +38,13 @@ CALENDAR_SUBJECT = PHRASES.compile(r"{calendar}: (?>.*?@ ).*\d")  # and a date
 
 
 def why_left_out(fields: dict[str, str], parts: list[MailPart]) -> str | None:
-    """The reason why a mail is no text of its sender's, in the words of the summary; None if it is one."""
+    """Return why a mail is not imported, in the words of the summary; None if it is the sender's own text."""
     return _place(fields) or why_automatic(fields) or why_no_letter(fields, parts)
 
 
 def why_out_of(place: str) -> str | None:
-    """The reason why nothing in a box is imported: a folder or file named Trash, a Maildir's flag; None for others.
-
-    ``place`` is its path in the source: what the folders above that are called says nothing of the mails.
-    """
+    """Return why no mail of a mailbox is imported (a folder named Trash, a Maildir's flag); None if mails are imported.
+    ``place``: the mailbox's path within the source."""
     flags = MAILDIR_FLAGS.search(place)
     if flags and ("T" in flags[1] or "D" in flags[1]):  # small letters are a server's own keywords
         return TRASH if "T" in flags[1] else DRAFT
@@ -59,8 +57,8 @@ def why_out_of(place: str) -> str | None:
 
 
 def folder_name(folder: str) -> str:
-    """A folder's own name in lower case: that of Thunderbird's Trash.sbd, Apple Mail's Trash.mbox, KMail's
-    .trash.directory, a Maildir's .INBOX.Trash or .Entw&APw-rfe (RFC 3501); of a file likewise."""
+    """Return a mail folder's own name in lower case, whatever the mail program adds: Thunderbird's Trash.sbd, Apple
+    Mail's Trash.mbox, KMail's .trash.directory, a Maildir's .INBOX.Trash, and IMAP's encoding (RFC 3501)."""
     composed = unicodedata.normalize("NFC", IMAP_LETTERS.sub(_imap_letters, folder))  # macOS writes ü as two signs
     name = composed.casefold().removesuffix(".sbd").removesuffix(".mbox").removesuffix(".directory")
     return name.rpartition(".")[2] if name.startswith((".", "inbox.", "[gmail].", "[google mail].")) else name
@@ -74,12 +72,13 @@ def _imap_letters(match: re.Match[str]) -> str:
 
 
 def label_names(fields: dict[str, str]) -> list[str]:
-    """Gmail's labels of a mail in lower case."""
+    """Return the labels that Gmail gave a mail, in lower case."""
     return [label.strip('" ').casefold() for label in LABEL.findall(decode_words(fields.get("x-gmail-labels", "")))]
 
 
 def _place(fields: dict[str, str]) -> str | None:
-    """The place where a mail lies, from the labels, flags and fields that programs give it."""
+    """Return the reason that a mail's labels, flags and fields give for leaving it out (a draft, trash, spam, a chat),
+    or None."""
     labels = set(label_names(fields))
     for name, value in fields.items():
         if UNSENT.fullmatch(name) and value.strip().lower() not in ("", "0", "no", "false"):

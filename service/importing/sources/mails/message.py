@@ -28,8 +28,8 @@ SUBJECT_MARK = PHRASES.compile(
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The facts in a mail's header. ``answers`` are ids of mails it may answer, the likeliest first, ``thread`` is the
-    id of the mail that began the conversation, as far as the header says."""
+    """The facts in a mail's header. ``answers``: the ids of mails that it may answer, the likeliest first; ``thread``:
+    the id of the mail that began the conversation, as far as the header says."""
 
     id: str | None
     sender: tuple[str, str]  # name, address; both empty where there is none
@@ -42,7 +42,7 @@ class Envelope:
 
 
 def read_envelope(raw: bytes) -> Envelope:
-    """The header, whatever its sender got wrong."""
+    """Read a mail's header; malformed fields count as missing."""
     fields, _ = split_header(raw)
     ids = MESSAGE_ID.findall(fields.get("message-id", ""))
     answered = MESSAGE_ID.findall(fields.get("in-reply-to", ""))
@@ -61,7 +61,8 @@ def read_envelope(raw: bytes) -> Envelope:
 
 
 def _sender(fields: dict[str, str]) -> tuple[str, str]:
-    """Name and address; of a mail that a list sent on in its own name ("Ann via Tea") those of its author."""
+    """Return the sender's name and address. If a mailing list sent the mail in its own name ("Ann via Tea"), return the
+    author's."""
     sender = parse_sender(fields.get("from", ""))
     author = fields.get("x-original-from") or (fields.get("reply-to") if fields.keys() & LIST_FIELDS else None)
     if author and " via " in sender[0] and parse_sender(author)[1]:
@@ -70,7 +71,7 @@ def _sender(fields: dict[str, str]) -> tuple[str, str]:
 
 
 def bare_subject(subject: str) -> str:
-    """A subject without the marks that programs put in front of it."""
+    """Remove marks such as "Re:" and "[PATCH 1/3]" from a subject; a mailing list's tag stays."""
     subject = " ".join(subject[:SUBJECT_CHARACTERS].split())
     tag = ""
     while True:

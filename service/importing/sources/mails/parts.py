@@ -1,4 +1,4 @@
-"""The parts of a mail (MIME), taken apart without recursion, and the text that a reader sees."""
+"""Splitting a mail into its MIME parts, without recursion, and reading the text that a reader sees."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXCERPT = re.compile(r"(?<=<)(/?)excerpt(?=>)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class MailPart:
-    """A part that holds no others."""
+    """A part of a mail that holds no further parts."""
 
     fields: dict[str, str]
     body: bytes  # of a text without its transfer encoding
@@ -46,19 +46,19 @@ class MailPart:
 
     @property
     def is_file(self) -> bool:
-        """True for attachments, the texts among them too, and for parts with a file's name."""
+        """True for attachments, even of text, and for other parts with a file name."""
         named = parameter(self.fields.get("content-disposition", ""), "filename")
         return self.is_attachment or bool(named or parameter(self.fields.get("content-type", ""), "name"))
 
 
 def content_kind(fields: dict[str, str]) -> str:
-    """The content type in lower case, ``text/plain`` where none is given."""
+    """Return the content type in lower case; ``text/plain`` if none is given."""
     kind = fields.get("content-type", "").partition(";")[0].strip().lower()
     return kind if "/" in kind else "text/plain"
 
 
 def parts_of(raw: bytes) -> list[MailPart]:
-    """The parts in order; a mail within the mail is one part, and so are parts that cannot be told apart."""
+    """Return a mail's parts in order. A mail within the mail is one part; so is a body that cannot be split."""
     parts: list[MailPart] = []
     waiting = [(raw, 0, 0)]
     choices = 0
@@ -102,7 +102,7 @@ def _part(fields: dict[str, str], body: bytes, choice: int) -> MailPart:
 
 
 def is_cut_off(raw: bytes) -> bool:
-    """True for a mail of several parts that ends before the mark behind the last of them."""
+    """True for a mail of several parts that ends before its closing boundary."""
     fields, body = split_header(raw)
     boundary = f"--{parameter(fields.get('content-type', ''), 'boundary') or ''}".encode(errors="replace")
     if boundary == b"--" or not content_kind(fields).startswith("multipart/"):
@@ -126,7 +126,7 @@ def _pieces(body: bytes, boundary: str | None) -> Iterator[bytes]:
 
 
 def text_of(parts: list[MailPart]) -> str:
-    """The text a reader sees: plain text, and HTML as text where no plain text is its alternative."""
+    """Return the text that a reader sees. HTML is converted; it is ignored if it is an alternative to plain text."""
     alone = len(parts) == 1 and "content-disposition" not in parts[0].fields  # some programs give a mail's text a name
     shown = [part for part in parts if part.kind in {"text/plain", *RICH} and (alone or not part.is_file)]
     texts = [(part, decoded(part)) for part in shown]
@@ -167,7 +167,8 @@ def _as_shown(text: str, kind: str, parameters: str = "") -> str:
 
 
 def unflow(text: str, delete_space: bool) -> str:
-    """Join the lines that format=flowed (RFC 3676) broke: those that end in a space, at the same quote depth."""
+    """Join the lines that format=flowed (RFC 3676) broke: a line that ends in a space continues in the next line of the
+    same quote depth."""
     lines: list[list[str]] = []
     open_depth: int | None = None  # of the line above, where it goes on
     for line in text.replace("\r\n", "\n").split("\n"):

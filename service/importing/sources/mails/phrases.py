@@ -1,7 +1,6 @@
-"""The words by which mail programs introduce a quote or end a mail, in the languages they speak.
+"""The phrases with which mail programs introduce a quote or end a mail, in many languages.
 
-Those of signatures are ``mailparser_reply``'s, a dozen languages; its expressions for quotes take cubic time and are
-not used.
+Phrases of signatures come from ``mailparser_reply``; its expressions for quotes take cubic time and are not used.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ PAPER = PHRASES.compile("{paper}")
 
 @cache
 def sign_offs() -> re.Pattern[str]:
-    """Matches the start of a line that opens a signature: "Best regards", "Mit freundlichen Grüßen"."""
+    """Return a pattern for the beginning of a closing line: "Best regards", "Mit freundlichen Grüßen"."""
     # "david" is a joke of the library's
     languages = (words for name, words in mailparser_reply.constants.MAIL_LANGUAGES.items() if name != "david")
     return re.compile("|".join(phrase for words in languages for phrase in words.get("signatures", ())), re.IGNORECASE)

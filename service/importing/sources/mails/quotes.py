@@ -1,7 +1,6 @@
-"""The parts of a mail's text: the author's words, quotations, and the signature.
+"""Separating a mail's text into the author's own words, quotations, and the signature.
 
-Everything is decided line by line, on lines cut short and with a few lines of context, so that a text that was made
-to keep a reader busy takes time that grows with its length only.
+All is decided line by line, on shortened lines and with a few lines of context, so hostile texts take linear time.
 """
 
 from __future__ import annotations
@@ -43,10 +42,11 @@ CONTACT = re.compile(r"\+?\d[\d ()/.-]{6,}|https?://|www\.|\S@\S|\b(?:tel|fon|ph
 
 
 def split_mail(text: str, author: str = "") -> Parts:
-    """The author's own lines without signature, and the quoted ones without marks; ``author`` is their name if known.
+    """Separate the author's own lines, without the signature, from the quoted lines, without their marks. ``author``:
+    the author's name, if known.
 
-    Below an introduction ("On Monday Bob wrote:") lines without a ``>`` are answers if the first line has one, else
-    all the rest is the other mail.
+    Below an introduction ("On Monday Bob wrote:") lines without a ``>`` are the author's answers if the first line
+    there has a ``>``; else all that follows is quoted.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if "<<" in text or "-" * 4 in text:
@@ -69,7 +69,7 @@ def split_mail(text: str, author: str = "") -> Parts:
 
 
 def _with_marks(lines: list[str]) -> list[str]:
-    """The lines with the usual mark before those that a program put between two marks of its own."""
+    """Put ">" before lines that a program quoted by a mark at the beginning and another at the end."""
     for begin, end in BETWEEN:
         ends = [number for number, line in enumerate(lines) if end.search(line)]
         until = -1
@@ -82,7 +82,7 @@ def _with_marks(lines: list[str]) -> list[str]:
 
 
 def _parted(lines: list[str], mark: re.Pattern[str]) -> tuple[list[str], list[str]]:
-    """One's own lines and the quoted ones without marks; in both an empty line where the other side spoke between."""
+    """Separate own lines from quoted ones, without marks. In both an empty line shows where the other side spoke."""
     own: list[str] = []
     quoted: list[str] = []
     last: list[str] | None = None
@@ -100,7 +100,7 @@ def _parted(lines: list[str], mark: re.Pattern[str]) -> tuple[list[str], list[st
 
 
 def _is_broken_off(lines: list[str], number: int, mark: re.Pattern[str]) -> bool:
-    """True for the end of a long quoted line that a program broke: it goes on in small letters between two marks."""
+    """True for the rest of a long quoted line that a program broke: unmarked, in lower case, between marked lines."""
     if not 0 < number < len(lines) - 1 or len(lines[number]) > BROKEN_CHARACTERS or not lines[number][:1].islower():
         return False
     above, below = lines[number - 1], lines[number + 1]
@@ -108,7 +108,7 @@ def _is_broken_off(lines: list[str], number: int, mark: re.Pattern[str]) -> bool
 
 
 def latest_quoted(quoted: str) -> str:
-    """The words of the mail that is answered, from what was quoted: without its header and its own quotations."""
+    """Return the answered mail's own words from the quoted text: without that mail's header and its own quotations."""
     for _ in range(3):  # a rule, a header, and below them "On Monday Bob wrote:"
         parts = split_mail(quoted)
         if parts.own or not parts.quoted:
@@ -118,13 +118,13 @@ def latest_quoted(quoted: str) -> str:
 
 
 def _mark_of(lines: list[str]) -> re.Pattern[str] | None:
-    """The mark of the quoted lines below an introduction, None if the first line has none."""
+    """Return the pattern of the quote marks below an introduction; None if the first line has no mark."""
     first = next((line for line in lines if line.strip()), "")
     return next((mark for mark in (QUOTE_MARK, NAMED_QUOTE) if mark.match(first)), None)
 
 
 def _without_ending(lines: list[str], author: str) -> list[str]:
-    """Cut signature, footers and disclaimers. How a person signs off ("Best, Ann") is theirs and stays."""
+    """Cut the signature, footers and disclaimers. The person's sign-off ("Best, Ann") stays."""
     return _without_disclaimers(_without_footers(_without_contact_data(_without_signature(lines), author)))
 
 
@@ -144,7 +144,7 @@ def _without_signature(lines: list[str]) -> list[str]:
 
 
 def _without_contact_data(lines: list[str], author: str) -> list[str]:
-    """Cut addresses and numbers at the end, and what stands among them, below the author's full or first name."""
+    """Cut addresses, phone numbers and the lines among them that follow the author's name at the end."""
     name = " ".join(reversed(author.split(","))).casefold().split()  # Lee, Ann
     for position in range(max(0, len(lines) - CONTACT_LINES - 1), len(lines)) if name else ():
         words = lines[position][:LINE_CHARACTERS].casefold().replace(",", " ").strip(NAME_EDGES).split()
@@ -155,9 +155,10 @@ def _without_contact_data(lines: list[str], author: str) -> list[str]:
 
 
 def _is_list_footer(lines: list[str]) -> bool:
-    """True for a rule and a few lines with an address or nothing below it, to the end; others may follow.
+    """True if the lines are a mailing list's footer: a rule, with a few lines below it that hold a link, or with
+    nothing.
 
-    Authors draw rules as well; only the long ones of lists need no word on leaving them.
+    A rule that authors draw counts only if words about unsubscribing follow.
     """
     blocks: list[list[str]] = []
     for line in lines:
@@ -177,7 +178,8 @@ def _leads_out(text: str) -> bool:
 
 
 def _is_sign_off(line: str) -> bool:
-    """True for a sign-off alone on its line ("Kind regards,"), not for a sentence's start ("Thanks, that works.")."""
+    """True for a closing alone on its line ("Kind regards,"), not for the beginning of a sentence ("Thanks, that
+    works.")."""
     words = line.strip().rstrip(",.!")
     return "," not in words and len(words.split()) <= 4
 
@@ -190,7 +192,7 @@ def _past_the_name(lines: list[str], position: int) -> int:
 
 
 def _is_title(lines: list[str]) -> bool:
-    """True for lines that stand directly below a name and all begin with a capital: an office, a firm, a town."""
+    """True for lines directly below a name that all begin with a capital, such as an office, a firm and a town."""
     written = [line.strip() for line in lines if line.strip()]
     capitals = all(line[0].isupper() or line[0].isdigit() for line in written)
     return bool(written) and bool(lines[0].strip()) and capitals and _is_contact_data(lines)
@@ -203,7 +205,7 @@ def _is_contact_data(lines: list[str]) -> bool:
 
 
 def _is_drawn_signature(lines: list[str]) -> bool:
-    """True for an empty line, a rule, and one paragraph of contact data to the end."""
+    """True for a signature below a drawn rule: an empty line, the rule, and one paragraph of contact data."""
     written = "\n".join(lines).rstrip().split("\n")
     return (
         len(written) > 2
@@ -215,13 +217,13 @@ def _is_drawn_signature(lines: list[str]) -> bool:
 
 
 def _has_contact_data(lines: list[str]) -> bool:
-    """True for a few lines without prose, an address or number among them; rules between them are passed over."""
+    """True for a few lines without prose that hold an address or number; rules between them are ignored."""
     plain = [line for line in lines if not DRAWN_RULE.fullmatch(line[:LINE_CHARACTERS])]
     return _is_contact_data(plain) and any(CONTACT.search(line[:LINE_CHARACTERS]) for line in plain)
 
 
 def _without_footers(lines: list[str]) -> list[str]:
-    """ "Sent from my phone" goes where it is among the last lines, and contact data below it."""
+    """Cut a line such as "Sent from my phone" from the last lines, and contact data below it."""
     remaining = list(lines)
     looked_at = 0
     position = len(remaining)
@@ -236,7 +238,7 @@ def _without_footers(lines: list[str]) -> list[str]:
 
 
 def _without_disclaimers(lines: list[str]) -> list[str]:
-    """Legal notices and the appeal not to print, where they are the last paragraphs."""
+    """Cut legal notices and appeals not to print from the last paragraphs."""
     end = len(lines)
     for _ in range(PARAGRAPHS_AT_THE_END):
         while end and not lines[end - 1].strip():

@@ -1,4 +1,4 @@
-"""The places of mails in an mbox file: where a line with ``From`` stands above a mail's header."""
+"""Finding the mails in an mbox file: each begins with a line ``From ...`` directly above its header."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ HEADER_END = re.compile(rb"\n\r?\n")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The place of a message: the number of its ``From `` line, counted from 1, and its bytes behind that line."""
+    """The place of a mail in a file. ``line``: the number of its ``From `` line, from 1; ``opening``: that line;
+    ``start``, ``length``: the bytes below that line."""
 
     line: int
     opening: bytes
@@ -37,7 +38,7 @@ class Span:
 
 
 def is_mbox(head: bytes) -> bool:
-    """True if an mbox file begins so: with a separator and a mail's header."""
+    """True if the beginning of a file is an mbox file's: a ``From `` line and a mail's header."""
     start = head.lstrip(BOM + b"\r\n")
     file = io.BytesIO(start if b"\n" in start else start.replace(b"\r", b"\n"))
     return _separates(file.readline(), file)
@@ -67,7 +68,7 @@ def find_spans(file: IO[bytes], advance: Callable[[int], None]) -> Iterator[Span
 
 
 def _separates(line: bytes, file: IO[bytes]) -> bool:
-    """True for a line above a mail's header, which begins where the file stands; the file is left there."""
+    """True if the line begins a mail, because a header follows. The file's position, below the line, is kept."""
     line = line[:BOUNDARY_CHARACTERS]
     dated = DATED.match(line) is not None
     if not (dated or SEPARATOR.fullmatch(line)):
@@ -88,7 +89,8 @@ def _separates(line: bytes, file: IO[bytes]) -> bool:
 
 
 def unescaped(mail: bytes, boxed: bool) -> bytes:
-    """The mail without the marks before lines with From; with those of a program that marks the sender's field, too."""
+    """Remove the ``>`` that programs put before lines that begin with "From". ``boxed``: the mail is from an mbox
+    file."""
     end = HEADER_END.search(mail)
     header = mail[: end.start() if end else HEAD_BYTES]
     escaped = ESCAPED_SENDER.search(header)

@@ -1,1 +1,1 @@
-"""Reading notes and posts: front matter, dates, markup, and what is no text of the author."""
+"""Reading notes and blog posts: metadata, dates, markup, and which files are no text of the author."""

@@ -1,4 +1,4 @@
-"""The blocks of a Markdown text that its author wrote, without code, quotes and pictures; and their division."""
+"""Splitting Markdown into blocks that the author wrote, without code, quotes and pictures; and dividing long texts."""
 
 from __future__ import annotations
 
@@ -32,10 +32,8 @@ UNDERSCORED = re.compile(r"(?<!\w)(_{1,3})(?=\S)([^_\n]{1,300})(?<=\S)\1(?!\w)")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, list, table or heading as it stands in the source; ``heading`` is a heading's text.
-
-    ``links`` is how many links are in it, ``words`` how many words outside of them.
-    """
+    """A paragraph, list, table or heading, in its own Markdown. ``heading``: the heading's text, None for other blocks;
+    ``links``: the number of links; ``words``: the number of words outside links."""
 
     text: str
     heading: str | None = None
@@ -44,10 +42,8 @@ class Block:
 
 
 def without_code(body: str, note: Callable[[str], None] = lambda kind: None) -> str:
-    """The body with empty lines where code blocks stand, so that nothing in them is taken for markup.
-
-    ``note`` is told of one that is never closed.
-    """
+    """Replace code blocks by empty lines, so that nothing in them is taken for markup. ``note`` is called if a code
+    block is never closed."""
     parts = []
     for part in _parts(body):
         lines = part.split("\n")
@@ -62,10 +58,8 @@ def without_code(body: str, note: Callable[[str], None] = lambda kind: None) -> 
 
 
 def own_blocks(body: str, note: Callable[[str], None] = lambda kind: None) -> list[Block]:
-    """The blocks in their own Markdown, without code blocks, quotes, pictures and link definitions.
-
-    ``note`` is told of HTML that is never closed.
-    """
+    """Return the blocks of a Markdown text, without code blocks, quotes, pictures and link definitions. ``note`` is
+    called if HTML in the text is never closed."""
     return [block for part in _parts(body) for block in _blocks_of_part(part, note)]
 
 
@@ -93,19 +87,19 @@ def _blocks_of_part(part: str, note: Callable[[str], None]) -> list[Block]:
 
 
 def plain(words: str) -> str:
-    """Inline Markdown without its marks, on one line."""
+    """Convert inline Markdown to plain text on one line."""
     words = EMPHASIS.sub(r"\2", LINK.sub(r"\1", clean_inline(words)))
     return " ".join(UNDERSCORED.sub(r"\2", EMPHASIS.sub(r"\2", words)).split())
 
 
 def only_links(blocks: list[Block]) -> bool:
-    """True for a page that leads to others and says next to nothing itself."""
+    """True if the page has links and almost no words outside them."""
     texts = [block for block in blocks if block.heading is None]
     return any(block.links for block in texts) and sum(block.words for block in texts) <= LINKS_WITH_FEW_WORDS
 
 
 def divide(blocks: list[Block]) -> list[str]:
-    """The text, divided where it gets longer than PART_CHARACTERS; a heading goes with what follows it."""
+    """Join blocks into texts of at most about PART_CHARACTERS; a heading stays with the block below it."""
     parts: list[list[str]] = [[]]
     length = 0
     for position, block in enumerate(blocks):
@@ -119,10 +113,10 @@ def divide(blocks: list[Block]) -> list[str]:
 
 
 def _parts(body: str) -> Iterator[str]:
-    """A long text in parts: of a megabyte of short items the parser makes 500 MB.
+    """Divide a long text into pieces that the parser can handle: a megabyte of short items takes 500 MB.
 
-    A part ends before a line that is not indented, if it can below an empty one; or where it is far too long, and a
-    code block goes on in the next one.
+    A piece ends before a line that is not indented, if possible below an empty line. A far too long piece ends
+    anywhere; a code block is then closed and opened again.
     """
     part: list[str] = []
     size = 0

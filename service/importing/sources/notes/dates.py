@@ -1,4 +1,4 @@
-"""When a note was written: by its fields, its name, its folder, the git log, and last by the file's own time."""
+"""When a note was written: from its metadata, its file's or folders' names, the git log, or else the file's time."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ UNREADABLE = "Dates that cannot be read, so that a file's name, the git log or i
 
 
 class NoteDates:
-    """Dates of the notes in a folder. ``notes`` gives the names and fields of all of them: they are asked for when the
-    first date may have the day or the month first, as the git log is when the first note needs it."""
+    """The dates of the notes in a folder. ``notes``: gives all notes' names and metadata, which tell whether dates such
+    as 03/04/2023 begin with the day."""
 
     def __init__(
         self, folder: Path, notes: Callable[[], Iterable[tuple[str, Mapping[str, Any]]]], flaws: Flaws
@@ -42,9 +42,9 @@ class NoteDates:
         self._swappable: list[str] = []  # names of notes in whose dates day and month can be swapped
 
     def of(self, name: str, fields: Mapping[str, Any], path: Path) -> float:
-        """Unix seconds of the note at ``path``, which the folder knows by ``name``.
+        """Return when a note was written, in Unix seconds. ``name``: its path in the folder; ``fields``: its metadata.
 
-        Raises InputError where only the git log could tell, and it cannot be read.
+        Raises InputError if only the git log could tell and the log cannot be read.
         """
         is_said = False
         try:
@@ -100,7 +100,7 @@ class NoteDates:
 
     @cached_property
     def _orders(self) -> Counter[bool]:
-        """The number of dates that can only have the day first (True) or the month."""
+        """How many dates can only be read with the day first (True), and how many only with the month first (False)."""
         orders: Counter[bool] = Counter()
         for name, fields in self._notes():
             for value in (PurePosixPath(name).stem, *_dates_of(fields)):
@@ -124,7 +124,8 @@ class NoteDates:
 
 
 def date_in_fields(fields: Mapping[str, Any], read: Callable[[Any], float] = read_date) -> float | None:
-    """The first field that is a date; None when no field wants to be one. Raises InputError for the first bad one."""
+    """Return the first date in a note's metadata; None if no field is meant as one. Raises InputError if all are
+    bad."""
     problem: InputError | None = None
     for value in _dates_of(fields):
         try:
@@ -137,7 +138,7 @@ def date_in_fields(fields: Mapping[str, Any], read: Callable[[Any], float] = rea
 
 
 def _dates_of(fields: Mapping[str, Any]) -> Iterator[Any]:
-    """The values that want to be dates, the best first."""
+    """Yield the metadata's values that are meant as dates, the most reliable field first."""
     for name in FIELDS:
         value = fields.get(name)
         if isinstance(value, dict):  # Material for MkDocs: date: {created: ...}
@@ -148,7 +149,8 @@ def _dates_of(fields: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def dates_in_log(folder: Path) -> dict[str, float]:
-    """The times at which a folder's files were first committed, by their present names, following renames."""
+    """Return when each of a folder's files was first committed to git, in Unix seconds, by its present name. Renames
+    are followed."""
     if not git_answer(folder, "rev-list", "--all", "--max-count=1"):  # no commit yet, and so no clone
         return {}
     git_answer(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")

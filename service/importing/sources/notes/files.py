@@ -1,4 +1,4 @@
-"""A file of notes as read from the disk: what it says about itself, its text, its blocks and its title."""
+"""Reading a note's file: its metadata, its text, its blocks and its title."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LIST_ITEM = re.compile(r"[ \t]*(?:[-+]|\d+[.)])[ \t]")
 
 @dataclass(frozen=True, slots=True)
 class NoteFile:
-    """A file: what it says about itself, and the rest; ``head`` is the part that says it."""
+    """A note's file. ``fields``: its metadata; ``head``: the text that holds the metadata; ``body``: the text below."""
 
     path: Path
     name: str
@@ -105,7 +105,7 @@ def blocks_of(note: NoteFile, flaws: Flaws) -> list[Block]:
 
 
 def title_of(note: NoteFile, blocks: list[Block]) -> str:
-    """The title that it names, else the heading as it begins or of the highest level, else the file's name."""
+    """Return a note's title: from its metadata, else its first or highest heading, else its file's name."""
     first = blocks[0].heading if blocks else None
     highest = (block.heading for block in blocks if block.heading and block.text.startswith("# "))
     return text_field(note, "title") or first or next(highest, None) or _title_of_name(note.name)
@@ -117,7 +117,7 @@ def text_field(note: NoteFile, field: str) -> str | None:
 
 
 def _title_of_name(name: str) -> str:
-    """The file's name without its date, with spaces where it has none; the folder's for an index."""
+    """Make a title from a file's name: without date, with spaces for hyphens. An index file gets its folder's name."""
     path = PurePosixPath(name)
     stem = path.parent.name if path.stem.lower() in NAMED_BY_FOLDER and path.parent.name else path.stem
     dated = LEADING_DATE.match(stem)
@@ -126,7 +126,8 @@ def _title_of_name(name: str) -> str:
 
 
 def read_org(text: str) -> tuple[dict[str, Any], str]:
-    """The fields of its keywords and of the drawer before the first heading, and the rest as Markdown."""
+    """Split an Org file into its metadata (keywords, and the properties before the first heading) and its text as
+    Markdown."""
     fields: dict[str, Any] = {}
     lines = []
     has_heading = False

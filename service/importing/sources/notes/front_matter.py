@@ -1,4 +1,4 @@
-"""The metadata of a note: YAML or TOML front matter, and the properties of Notion, Logseq and Dataview."""
+"""Reading a note's metadata: YAML or TOML front matter, and the properties of Notion, Logseq and Dataview."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROPERTY_LINE = re.compile(r"(?:- )?([A-Za-z][\w \-]{0,40}):: (.*)$")
 
 
 class UnreadableHead(InputError):
-    """Front matter that cannot be understood. ``body`` is the text below it."""
+    """Raised for front matter that cannot be parsed. ``body``: the text below it."""
 
     def __init__(self, reason: str, body: str) -> None:
         super().__init__(f"cannot be understood: {reason}", param="front matter", code="invalid_front_matter")
@@ -32,10 +32,8 @@ class UnreadableHead(InputError):
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """The fields, their names normalized as by :func:`field_name`, and the text below.
-
-    Raises UnreadableHead when front matter is there but cannot be understood.
-    """
+    """Split a note into its metadata, with names normalized by :func:`field_name`, and the text below. Raises
+    UnreadableHead if there is front matter that cannot be parsed."""
     text = text.lstrip("\n")
     for read in (_yaml, _toml):
         split = read(text)
@@ -46,8 +44,8 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
 
 
 def split_notion(text: str) -> tuple[dict[str, Any], str]:
-    """The properties of a page of a Notion database, which stand below its heading, and the text without them and
-    without links to other pages."""
+    """Split a Notion page into its database properties, which stand below its heading, and the text. Links to other
+    pages are replaced by their words."""
     text = NOTION_LINK.sub(r"\2", text)
     match = NOTION_HEAD.match(text[:MAX_HEAD_CHARACTERS])
     properties = [NOTION_PROPERTY.match(line) for line in match[2].splitlines()] if match else []
@@ -58,7 +56,7 @@ def split_notion(text: str) -> tuple[dict[str, Any], str]:
 
 
 def field_name(name: object) -> str:
-    """``published_at``, ``publishedAt`` and "Published at" are one field."""
+    """Normalize a field's name: ``published_at``, ``publishedAt`` and "Published at" become the same name."""
     return re.sub(r"[\W_]", "", str(name)).lower()
 
 
@@ -67,7 +65,8 @@ def _normalized(fields: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _between(text: str, mark: str, other_end: str | None = None) -> tuple[str, str] | None:
-    """The text between two lines that are the mark, of which the second may be another, and the text below them."""
+    """Return the text between two marker lines and the text below them; None if there are none. ``other_end``: another
+    form of the second marker."""
     if not re.match(re.escape(mark) + r"[ \t]*\n", text):
         return None
     start = text.index("\n") + 1
@@ -106,7 +105,7 @@ def _toml_fields(head: str) -> dict[str, Any]:
 
 
 def _properties(text: str) -> dict[str, str]:
-    """Logseq's and Dataview's ``name:: value`` lines at the beginning."""
+    """Return the ``name:: value`` properties of Logseq and Dataview at the beginning of a text."""
     fields = {}
     for line in text[:MAX_HEAD_CHARACTERS].split("\n"):
         match = PROPERTY_LINE.match(line.strip())
@@ -131,7 +130,7 @@ def _parsed(head: str, body: str, parse: Callable[[str], Any]) -> Any:
 
 
 def _single_lines(head: str) -> dict[str, str]:
-    """The fields on single lines, for heads that are no YAML because a title has a colon in it."""
+    """Read the one-line fields of front matter that is not valid YAML, for example with a colon in a title."""
     fields = {}
     for line in head[:MAX_HEAD_CHARACTERS].split("\n"):
         match = KEY_LINE.match(line)

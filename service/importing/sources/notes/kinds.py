@@ -1,4 +1,4 @@
-"""Files of a blog or vault that are no finished text of its owner: drafts, templates, clippings; and who wrote it."""
+"""Recognizing notes that are no finished texts of their owner (drafts, clippings), and reading their authors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ MAX_AUTHORS = 50
 
 
 def is_chat(head: str) -> bool:
-    """True for the export of a chat (WhatsApp, Signal): on most lines with a date and time somebody speaks."""
+    """True for an exported chat (WhatsApp, Signal): on at least half of the lines that begin with a date and time, a
+    speaker's name follows."""
     stamps = speakers = 0
     for line in head[:HEAD_CHARACTERS].split("\n")[:CHAT_LINES]:
         line = plain_spaces(line[:LINE_CHARACTERS])
@@ -54,12 +55,12 @@ def is_chat(head: str) -> bool:
 
 
 def is_unfilled(head: str) -> bool:
-    """True where a template's marks stand in the front matter."""
+    """True if the front matter holds a template's placeholders."""
     return TEMPLATE_MARK.search(head) is not None
 
 
 def why_no_text(name: str, fields: Mapping[str, Any], head: str) -> str | None:
-    """The reason to leave a file out, None for a text. ``name`` is its path, ``head`` its front matter as it stands."""
+    """Return why a file is not imported, None if it is. ``name``: its path; ``head``: its front matter as written."""
     above = [part.lower() for part in PurePosixPath(name).parts[:-1]]
     folders = set(above)
     stem = PurePosixPath(name).stem.lower()
@@ -78,7 +79,7 @@ def why_no_text(name: str, fields: Mapping[str, Any], head: str) -> str | None:
 
 
 def has_foreign_source(fields: Mapping[str, Any]) -> bool:
-    """True where the front matter says the address that the text was taken from."""
+    """True if the metadata names a web address that the text was taken from."""
     addresses = (fields.get(name) for name in ("source", "sourceurl", "url", "link", "originalurl"))
     return any(
         isinstance(address, str) and address.strip("\"'[(").startswith(("http://", "https://")) for address in addresses
@@ -86,7 +87,7 @@ def has_foreign_source(fields: Mapping[str, Any]) -> bool:
 
 
 def authors(fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Everybody that the fields name as author, in any of the forms that engines and programs write."""
+    """Return the authors that the metadata names, in any form that blog engines and note-taking programs write."""
     names: list[str] = []
     for name in ("author", "authors", "by", "byline", "creator", "writer", "writtenby", "postedby"):
         names += _names(fields.get(name))

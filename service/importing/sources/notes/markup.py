@@ -1,4 +1,4 @@
-"""Takes out of Markdown what engines and note-taking programs put there and nobody wrote as text, in linear time."""
+"""Removing from Markdown what engines and note-taking programs put there, in linear time."""
 
 from __future__ import annotations
 
@@ -64,10 +64,8 @@ MDX_CODE = re.compile(r"(?:import\s.+\sfrom\s+['\"]|import\s+['\"]|export\s+(?:c
 
 
 def clean_markup(text: str, mdx: bool = False, note: Callable[[str], None] = lambda kind: None) -> str:
-    """The text without comments, tags of templates, embeds and marks of note-taking programs.
-
-    ``note`` is told of what is never closed.
-    """
+    """Remove comments, template tags, embeds and the marks of note-taking programs. ``note`` is called with a
+    description of any that is never closed."""
     text = without_data(text)
     for start, end in (("<!--", "-->"), ("{/*", "*/}"), ("%%", "%%"), ("<%", "%>"), ("{# ", "#}"), ("<?", "?>")):
         text = _without_pairs(text, start, end)
@@ -80,7 +78,7 @@ def clean_markup(text: str, mdx: bool = False, note: Callable[[str], None] = lam
 
 
 def clean_inline(text: str) -> str:
-    """A block's text without the marks that are left in it: attributes, HTML tags, links that lead nowhere."""
+    """Remove what is left of markup within a block: attributes, HTML tags, links without a target."""
     for pattern in (EMPTY_LINK, LINK_ATTRIBUTES, ATTRIBUTE_LIST, FOOTNOTE_MARK, INLINE_TAG):
         text = pattern.sub("", text)
     for pattern in (REFERENCE_LINK, LINK_WITHOUT_TARGET, HIGHLIGHT):
@@ -89,7 +87,7 @@ def clean_inline(text: str) -> str:
 
 
 def _without_pairs(text: str, start: str, end: str) -> str:
-    """The text without what stands between the marks; one without an end stays."""
+    """Remove the text between two marks, and the marks; a mark that is never closed stays."""
     pieces: list[str] = []
     at = 0
     while (opening := text.find(start, at)) >= 0:
@@ -103,7 +101,7 @@ def _without_pairs(text: str, start: str, end: str) -> str:
 
 
 def _without_brackets(text: str) -> str:
-    """Links that are written as ``[words]`` alone, the address further below, become words with an empty address."""
+    """Turn reference links, ``[words]`` with the address further below, into links with an empty address."""
     defined = {" ".join(match[1].lower().split()) for match in DEFINITION.finditer(text)}
     if not defined:
         return text
@@ -116,7 +114,7 @@ def _without_brackets(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TemplateTag:
-    """``{% name %}``, ``{{< name >}}``, ``{{ name }}`` and where it stands."""
+    """A tag such as ``{% name %}``, ``{{< name >}}`` or ``{{ name }}``, and its place."""
 
     start: int
     end: int
@@ -126,7 +124,7 @@ class TemplateTag:
 
 
 def _without_tags(text: str) -> str:
-    """The text without tags of Liquid, Hugo, Jinja and the like; of pairs around code and quotes nothing stays."""
+    """Remove the tags of Liquid, Hugo, Jinja and others. Code and quotes between a pair of tags are removed, too."""
     tags = list(_template_tags(text))
     ends: dict[str, list[int]] = {}
     for tag in tags:
@@ -209,7 +207,7 @@ def _without_lines(text: str, mdx: bool, note: Callable[[str], None]) -> str:
 
 
 def block_ends(lines: list[str]) -> dict[int, int]:
-    """The line of the end by that of the beginning, for Org's blocks and drawers that are closed."""
+    """Map the first line of each closed block and drawer of an Org text to its last line."""
     opened: dict[str, int] = {}
     ends: dict[int, int] = {}
     for number, line in enumerate(lines):
@@ -227,7 +225,7 @@ def block_ends(lines: list[str]) -> dict[int, int]:
 
 
 def _callouts(lines: list[str]) -> Iterator[str]:
-    """A quote that begins with ``[!note]`` is a box of one's own words, but not ``[!quote]``."""
+    """Unquote callouts: a quote that begins with ``[!note]`` is the author's own text, unlike ``[!quote]``."""
     own = in_quote = False
     for line in lines:
         mark = QUOTED.match(line)
@@ -248,7 +246,7 @@ def _callouts(lines: list[str]) -> Iterator[str]:
 
 
 def _admonitions(lines: Iterator[str]) -> Iterator[str]:
-    """``!!! note "Title"`` and tabs of Python-Markdown: their indented text is prose, not code."""
+    """Unindent the text below ``!!! note "Title"`` and tabs (Python-Markdown), so that it counts as prose, not code."""
     depth = -1  # of the admonition's own indentation, -1 outside
     for line in lines:
         content = line.lstrip(" ")

@@ -1,4 +1,4 @@
-"""Documents of Word (.docx) and LibreOffice (.odt): their paragraphs, and what they say about themselves."""
+"""Reading documents of Word (.docx) and LibreOffice (.odt): their paragraphs and their metadata."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIECE = 1 << 16
 
 
 class XmlHandler(Protocol):
-    """Takes the events; names come without their namespaces."""
+    """Receives the events of an XML parser; names come without their namespaces."""
 
     def start(self, name: str, attributes: dict[str, str]) -> None: ...
     def end(self, name: str) -> None: ...
@@ -28,8 +28,8 @@ class XmlHandler(Protocol):
 
 
 def read_xml(stream: IO[bytes], handler: XmlHandler) -> None:
-    """Read a whole document. Raises InputError for one that is not well-formed, beyond a limit, or with a document
-    type: only one that means harm has entities."""
+    """Parse an XML document and pass its events to the handler. Raises InputError if it is malformed, too large, too
+    deep, or has a document type, through which a document could do harm."""
     parser, depth = expat.ParserCreate(namespace_separator=" "), 0
 
     def start(name: str, attributes: dict[str, str]) -> None:
@@ -83,7 +83,7 @@ PARAGRAPH = 20  # characters as which each counts
 
 
 def read_office(path: Path) -> tuple[dict[str, Any], str]:
-    """The fields and the text of a document, headings with "# " before them. Raises InputError."""
+    """Return a document's metadata and text; headings begin with "# ". Raises InputError if it cannot be read."""
     body, properties = _Body(), _Properties()
     try:
         with open_zip(path) as packed:
@@ -99,7 +99,7 @@ def read_office(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def _main(packed: zipfile.ZipFile) -> str:
-    """The name of the part that the document's relations say it is, "" where they say none."""
+    """Return the name of the archive's file that holds the text; "" if the document does not say."""
     if RELATIONS not in packed.NameToInfo:
         return ""
     with packed.open(RELATIONS) as stream:

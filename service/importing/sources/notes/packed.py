@@ -1,4 +1,4 @@
-"""Notes in an archive, unpacked while they are read: Joplin's ``.jex``, or a zip file with notes or zip files in it."""
+"""Unpacking archives of notes while they are read: Joplin's ``.jex``, or zip files, also with zip files inside."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TAR_BLOCK = 512
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A file of the export; ``left_out`` is the reason why it is no text."""
+    """A note in Joplin's export. ``left_out``: why it is not imported, None if it is."""
 
     fields: dict[str, Any]
     body: str
@@ -37,7 +37,7 @@ class Record:
 
 
 def split_record(text: str) -> Record | None:
-    """The record in the text of a file; None for any other text."""
+    """Parse a file of Joplin's export; None if the text is none."""
     if not LAST_FIELD.search(text[-20:]):
         return None
     head, _, tail = ("\n\n" + text.rstrip()).rpartition("\n\n")
@@ -65,7 +65,7 @@ def _why_no_text(raw: dict[str, str]) -> str | None:
 
 
 def unpack(source: Path, folder: Path) -> None:
-    """Unpack the notes. Raises TarError or OSError for an archive that cannot be read to its end."""
+    """Unpack the notes of a ``.jex`` archive. Raises TarError or OSError if it cannot be read to its end."""
     size = source.stat().st_size
     unpacking = Unpacking(source, folder, size)
     with open_watched(source) as raw, tarfile.open(fileobj=raw, mode="r:") as archive:
@@ -85,7 +85,7 @@ PART = ".zip"
 
 
 def is_packed(source: Path) -> bool:
-    """True for an archive. Raises InputError for a zip file that breaks off."""
+    """True for an archive of notes. Raises InputError for a zip file that is cut off."""
     if not source.is_file() or source.suffix.lower() in OFFICE_SUFFIXES:  # which are zip files as well
         return False
     return source.suffix.lower() == SUFFIX or is_zip(source)
@@ -93,10 +93,8 @@ def is_packed(source: Path) -> bool:
 
 @contextmanager
 def unpacked(*sources: Path) -> Iterator[Path]:
-    """The folder of what archives hold, while in use; a single source that is none as it is.
-
-    Raises InputError for an archive that cannot be read to its end.
-    """
+    """Yield a folder with the notes of all archives, which exists until the context ends. If the first source is no
+    archive, yield the source itself. Raises InputError if an archive cannot be read to its end."""
     if not is_packed(sources[0]):
         yield sources[0]
         return
@@ -115,13 +113,13 @@ def unpacked(*sources: Path) -> Iterator[Path]:
 
 
 def packed_whole(folder: Path) -> Path:
-    """The folder that was packed whole, if the archive holds nothing else: it is meant itself."""
+    """Return the only folder within the folder, if there is nothing else in it; otherwise the folder itself."""
     inside = list(folder.iterdir())
     return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
 
 
 def _unzip(source: Path, folder: Path, unpacking: Unpacking, *, parts: bool = True) -> None:
-    """Unpack the notes, and those of the zip files in it."""
+    """Unpack the notes in a zip file and in the zip files inside it."""
     with open_zip(source) as packed:
         for member in packed.infolist():
             suffix = PurePosixPath(member.filename.lower()).suffix
