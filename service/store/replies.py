@@ -1,4 +1,4 @@
-"""The replies kept for calibrations: a file per user in PEARL_HOME, used by one calibration at a time."""
+"""The chat model's replies that calibrations keep: a file per user in PEARL_HOME, used by one calibration at a time."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
 
 
 def forget_replies(home: Path, user_id: int | None = None) -> None:
-    """Delete the files of a deleted user, or of all users: in another database a user may have the same number."""
+    """Delete the files of a deleted user, or of all users: another database may give a user the same number."""
     for folder in (FOLDER, MAIL):
         for path in (home / folder).glob("*" if user_id is None else f"{user_id}.*"):
             path.unlink(missing_ok=True)

@@ -138,7 +138,7 @@ def _routes_at(request: Request, path: str) -> list[Route]:
 
 
 class CatchUnexpected:
-    """ASGI middleware that answers unexpected errors. As the innermost one, it leaves headers to all others."""
+    """ASGI middleware that answers unexpected errors, inside all other middleware, which then add their headers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
