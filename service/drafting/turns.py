@@ -27,8 +27,8 @@ NOTHING_BEFORE = Conversation()
 
 
 def conversation(turns: Sequence[tuple[str, str]]) -> Conversation:
-    """Group (role, text) turns, oldest first, into requests with answers. The user's messages in a row are one request;
-    an answer before any message has no request."""
+    """Group (role, text) turns, oldest first, into requests with answers. Consecutive messages of the user are one
+    request; an answer before any message has no request."""
     messages: list[str] = []
     exchanges: list[Exchange] = []
     waiting: list[str] = []
@@ -50,10 +50,10 @@ def in_context(
     rank: Callable[[str], list[ScoredDocument]],
     calibration: Calibration,
 ) -> tuple[str, list[ScoredDocument]]:
-    """Combine a message with those before it to a request; return the request and its ranking.
+    """Combine a message with the user's ``earlier`` ones to a request; return the request and its ranking.
 
-    Each message follows up on the request so far and is ranked together with it. A message that alone scores better by
-    NEW_SUBJECT is a new request; only the scores of a trained retriever can show that.
+    A message continues the request before it, and both are ranked together, unless the message alone scores better by
+    NEW_SUBJECT: then it is a new request. Only the scores of a trained retriever can show that.
     """
     if len(earlier) > FOLLOW_UPS:
         earlier = [earlier[0], *earlier[len(earlier) - FOLLOW_UPS + 1 :]]

@@ -93,7 +93,7 @@ def set_reason(connection: Connection, user_id: int, document_id: str, reason: s
 
 
 def marks(connection: Connection, user_id: int, document_ids: Iterable[str] | None = None) -> dict[str, Mark]:
-    """Return the marks of these documents, or of the whole history, by document id; some have none."""
+    """Return by id the marks of these documents, or of the whole history; documents without a mark are left out."""
     query = select(documents.c.document_id, documents.c.set_apart, documents.c.mine).where(
         documents.c.user_id == user_id, documents.c.set_apart.is_not(None)
     )

@@ -94,7 +94,8 @@ def local_only(connection: Connection, user_id: int) -> frozenset[str]:
 
 
 def kept_here(name: str, reader: str) -> AccessError:
-    """Make the error that refuses to show a local-only voice's texts. ``reader``: a clause that says to whom."""
+    """Make the error that refuses to show a local-only voice's texts. ``reader``: a clause that says to whom, such as
+    "'gpt-4o' runs elsewhere"."""
     return AccessError(
         f"The voice '{name}' is local only, and {reader}. Write with the embedded model or an endpoint on this machine "
         f"(PEARL_LLM_BASE_URL=http://127.0.0.1:PORT/v1), or allow it with `pearl voices set {quote(name)} "
