@@ -237,7 +237,7 @@ class Services:
         self.database.keep_room()
 
     async def keep_swept(self) -> None:
-        """Sweep at the start and every SWEEP_S; when cancelled, wait for the end of the running sweep."""
+        """Run :meth:`sweep` now and every SWEEP_S seconds; when cancelled, wait for the end of the running sweep."""
         while True:
             sweep = asyncio.create_task(in_thread(self.sweep))
             try:

@@ -248,8 +248,8 @@ class OptionChoice:
     held_out: NDArray[np.intp]  # (N,), for each text the option that the other folds choose
 
     def gain(self, values: Floats) -> Estimate:
-        """Estimate the mean gain over the default in one metric, by cross-validated choices. ``values``: the metric,
-        (N, O)."""
+        """Estimate the mean gain over the default by cross-validation. ``values``: one metric of texts and options, (N,
+        O)."""
         texts = np.arange(len(values))
         return Bootstrap([str(text) for text in texts]).mean(values[texts, self.held_out] - values[:, 0])
 

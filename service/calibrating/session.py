@@ -71,8 +71,7 @@ class CalibrationSubject:
 
 
 def calibrate_user(session: Session) -> dict[str, Any]:
-    """Calibrate for a user and store the outcome; return a report. A dry run only estimates the calls. Raises
-    PearlError."""
+    """Calibrate for a user and store the outcome; return a report. A dry run only estimates. Raises PearlError."""
     settings, prices, console = session.settings, session.settings.prices, Console(stderr=True)
     SpendingCap(prices, session.max_cost)  # a cap without prices is an error before any work
     services = Services(settings, encoder=SentenceEncoder(settings.encoder))

@@ -271,7 +271,7 @@ class DraftMeasures:
 
 
 def combined(values: Mapping[str, Floats]) -> Floats:
-    """Return the mean of the metrics, (N, O), after dividing each by its standard deviation over all values. A constant
-    metric adds nothing."""
+    """Return the mean of the metrics, (N, O), each divided by its standard deviation; a constant metric adds
+    nothing."""
     scaled = [scores / scores.std() if scores.std() > 0 else np.zeros_like(scores) for scores in values.values()]
     return np.asarray(np.mean(scaled, axis=0))

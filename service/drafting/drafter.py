@@ -119,7 +119,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The last event: the draft is complete, and recorded unless it is one that is not to be recorded."""
+    """The last event: the draft is complete, and has been recorded if its job allows that."""
 
     draft: Draft
 
@@ -340,8 +340,8 @@ class Drafter:
         return evidence(await self._select(user, job), job.voice)
 
     async def claims(self, user: User, job: DraftJob, text: str, samples: Sequence[Sample] = ()) -> list[Claim]:
-        """Find the claims of a text: what it states beyond the request, checked against ``samples`` and the documents
-        that a draft would be written from. Raises what :meth:`examples` raises."""
+        """Find the claims of a text (what it states beyond the request, or leaves out), checked against ``samples`` and
+        the documents that a draft would be written from. Raises what :meth:`examples` raises."""
         shortlist = await self._select(user, job)
         said = (shortlist.voice.instructions, job.instructions)
         shown = evidence(shortlist, job.voice)

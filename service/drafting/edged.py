@@ -1,4 +1,4 @@
-"""The edges of a draft: it begins and ends as the person's texts do, by rule, whatever the model wrote."""
+"""The edges (greeting and sign-off) of a draft, set by rule as in the person's texts, whatever the model wrote."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _assistant_phrases() -> tuple[regex.Pattern[str], ...]:
 
 class FrameFilter:
     """Takes the text of a draft in pieces; removes the model's own greeting and sign-off and assistants' courtesies,
-    fills placeholders, and adds the person's end. ``ended`` is true after a sign-off."""
+    fills placeholders, and adds the person's sign-off. ``ended`` is true after a sign-off of the model."""
 
     def __init__(self, frame: Frame, *, checked: bool = True) -> None:
         """``checked``: return nothing of a text that speaks of its addressee in the third person."""
@@ -164,14 +164,14 @@ class FrameFilter:
         return (self._edges.gap if self._edges.before else "") + text.lstrip()
 
     def finish(self, *, cut_off: bool = False) -> str:
-        """Return the part that was held back, and the person's own end unless the text was ``cut_off``."""
+        """Return the part that was held back, and the person's own sign-off unless the text was ``cut_off``."""
         rest = self.feed("", last=True)
         return rest if cut_off or not (self._begun and self._edges.after) else f"{rest}\n\n{self._edges.after}"
 
 
 class Beginning:
-    """Removes a subject line and the model's greeting and opening from a text's beginning, since the person's own are
-    put there."""
+    """Removes a subject line and the model's greeting and opening from a text's beginning, where the person's own are
+    put."""
 
     def __init__(self, edges: UsualEdges) -> None:
         self._edges = edges
@@ -242,8 +242,8 @@ class Addressed:
 
 
 class Courtesies:
-    """Leaves out the sentences that begin with one of ``phrases``, and keeps the wider one of the gaps around a
-    sentence; ``cut`` counts the sentences."""
+    """Leaves out the sentences that begin with one of ``phrases``, and keeps the wider of the gaps on either side;
+    ``cut`` counts the sentences."""
 
     def __init__(self, phrases: regex.Pattern[str] | None) -> None:
         self._phrases = phrases
@@ -293,7 +293,7 @@ def _width(blanks: str) -> tuple[int, int]:
 
 
 class Ending:
-    """Cuts the text off where the model signs off; the person's own end is added later."""
+    """Cuts the text off where the model signs off; the person's own sign-off is added later."""
 
     def __init__(self, edges: UsualEdges) -> None:
         self._edges = edges

@@ -118,7 +118,7 @@ class Reading:
         return self._give(self._stops.feed(self._loops.feed(self._repetition.feed(self._checked(text)))))
 
     def close(self) -> str:
-        """End a draft before its answer ends; return its rest, without the person's own end after a stop text."""
+        """End a draft before its answer ends; return its rest, without the person's sign-off after a stop text."""
         if self._assistant.found or self.missed:
             return ""
         rest = self._framed.finish(cut_off=self._stops.ended)
@@ -126,7 +126,7 @@ class Reading:
         return rest
 
     def finish(self, cut_off: bool = False) -> str:
-        """End the draft with its answer; return its rest, with the person's own end unless it was ``cut_off``."""
+        """End the draft with its answer; return its rest, with the person's sign-off unless it was ``cut_off``."""
         rest = self._checked(self._marks.finish()) + ("" if self.second else self._assistant.finish())
         text = self._loops.feed(self._repetition.feed(rest) + self._repetition.finish())
         given = self._give(self._stops.feed(text + self._loops.finish()) + self._stops.finish())

@@ -47,7 +47,7 @@ Words = tuple[str, ...]
 
 
 class Repetitions:
-    """Word sequences by which a sentence is seen to repeat the instructions, and not the request or documents."""
+    """Word sequences of the instructions alone, not of request or documents; a sentence with one repeats them."""
 
     def __init__(self, inputs: PromptInputs) -> None:
         sentences = [*_sentences(inputs.instructions), *_sentences(frame()["instructions"].split("{", 1)[0])]

@@ -1,4 +1,4 @@
-"""The turns of a conversation, and the choice of those that belong to the current request."""
+"""The turns of a conversation, and the choice of the turns that belong to the current request."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def in_context(
     rank: Callable[[str], list[ScoredDocument]],
     calibration: Calibration,
 ) -> tuple[str, list[ScoredDocument]]:
-    """Combine a message with the user's ``earlier`` ones to a request; return the request and its ranking.
+    """Combine a message with the user's ``earlier`` messages to one request; return the request and its ranking.
 
-    A message continues the request before it, and both are ranked together, unless the message alone scores better by
-    NEW_SUBJECT: then it is a new request. Only the scores of a trained retriever can show that.
+    A message that scores better alone, by NEW_SUBJECT, begins a new request; any other message continues the request
+    before it, and both are ranked together. Only a trained retriever's scores can begin a new request.
     """
     if len(earlier) > FOLLOW_UPS:
         earlier = [earlier[0], *earlier[len(earlier) - FOLLOW_UPS + 1 :]]

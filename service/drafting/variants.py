@@ -31,7 +31,7 @@ class Variation:
         return replace(found, chosen=[*chosen[turned:], *chosen[:turned]])
 
     def decoding(self, asked: Decoding) -> Decoding:
-        """Return decoding with another seed, and a temperature above 0; the first text (number 0) keeps ``asked``."""
+        """Return ``asked`` with another seed and a temperature above 0; unchanged for the first text (number 0)."""
         if not self.number:
             return asked
         least = TEMPERATURES[self.attempt] if self.attempt or not asked.temperature else 0.0

@@ -77,7 +77,7 @@ class HistoryCache:
         return self._retriever_of(0, Clock())
 
     def get(self, user_id: int, voice: str | None, clock: Clock | None = None) -> History:
-        """Return the user's history as it is now, with as many embeddings as there is time for; the clock gets the
+        """Return the user's history as it is now, with as many embeddings as there is time for; ``clock`` gets the
         number of missing ones. Raises NotFound if the user was deleted."""
         clock = clock or Clock()
         history = self._ready((user_id, voice), clock)

@@ -23,8 +23,7 @@ MOST_BYTES = 200_000_000  # of people's models in memory; one takes up to ten mi
 
 
 class LikenessCache(KeptByPerson["Likeness"]):
-    """A cache of the likeness models of users' histories or single voices. A model is fitted to the newest texts,
-    without quarantined ones."""
+    """A cache of likeness models by user and voice, fitted to their newest texts without quarantined ones."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database, _read, size=_size, most_bytes=MOST_BYTES)

@@ -360,5 +360,5 @@ def as_skill(profile: Profile) -> str:
 
 
 def shown_as(profile: Profile, format: str) -> str:
-    """The card in one of the FORMATS other than JSON."""
+    """Format the card in one of FORMATS other than JSON."""
     return {"text": as_text, "prompt": as_prompt, "skill": as_skill}[format](profile)

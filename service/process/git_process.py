@@ -1,4 +1,4 @@
-"""Run git on a repository of anybody's: nothing in it starts a program, and nothing is fetched."""
+"""Run git on a repository that may be anybody's: nothing in it starts a program, and nothing is fetched."""
 
 from __future__ import annotations
 

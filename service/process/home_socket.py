@@ -33,7 +33,7 @@ BESIDE_DRAFTS = {
 
 @contextmanager
 def listening(home: Path) -> Iterator[socket.socket | None]:
-    """Listen on the socket in ``home`` while the block runs; yield None, and log why, if it cannot be made.
+    """Listen on the socket in ``home`` while the block runs; yield it, or None if it cannot be made (the log says why).
 
     The server that was started last has the socket. A socket that a killed server left is replaced.
     """

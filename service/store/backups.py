@@ -43,7 +43,7 @@ PIECE = 1 << 20  # bytes that are read at a time
 
 @dataclass(frozen=True, slots=True)
 class BackupMark:
-    """The first facts of a backup: its version, time, and numbers of rows."""
+    """The mark of a backup: the version that wrote it, its time, and its numbers of rows."""
 
     pearl: Annotated[str, Field(pattern=r"^[\w.+-]{1,40}$")]  # the version that wrote it
     schema: Annotated[str, Field(pattern=r"^\d{4}$")]  # the revision of the database's schema
@@ -170,7 +170,7 @@ def keep_local(backup: Database, present: Database) -> int:
 
 def open_copy(path: Path, copy: Path) -> tuple[BackupMark, Database]:
     """Write a backup's database into the new file ``copy``, check all of it, and upgrade its schema. Raises InputError
-    as :func:`read` does, and for a database that no backup would hold."""
+    as :func:`read` does, and for a database that is not valid."""
     mark = read(path, copy)
     database = copy_at(copy)
     try:
@@ -296,7 +296,7 @@ UNREADABLE = (StoreError, ValueError, TypeError, OverflowError, RecursionError)
 
 
 def check_schema(copy: Path, revision: str) -> None:
-    """Check a backup's SQLite file. Raises InputError if it is damaged, at another revision, or has other tables."""
+    """Check a backup's SQLite file. Raises InputError if it is damaged, at another revision, or has unknown tables."""
     try:
         with closing(sqlite3.connect(f"{copy.resolve().as_uri()}?immutable=1", uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema=OFF")

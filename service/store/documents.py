@@ -221,7 +221,7 @@ def digests(document: Document) -> Digests:
 
 
 def all_digests(connection: Connection, user_id: int) -> set[Digests]:
-    """The digests of the text and the request of every document of the history."""
+    """Return for each document of the history the digests of its text and request."""
     rows = connection.execute(
         select(documents.c.text_digest, documents.c.request_digest).where(documents.c.user_id == user_id)
     )

@@ -27,7 +27,7 @@ def text_key(text: str) -> bytes:
 
 
 def of_user(connection: Connection, user_id: int, encoder: str, keys: Collection[bytes]) -> dict[bytes, Vector]:
-    """Return the user's stored embeddings of ``keys`` by this encoder, by text key; there may be others among them."""
+    """Return the user's stored embeddings by this encoder, by text key: those of ``keys``, and maybe others."""
     import numpy as np
 
     wanted = select(embeddings.c.text_digest, embeddings.c.vector).where(

@@ -56,5 +56,5 @@ def still_seen(connection: Connection) -> bool:
 
 
 def read_again(connection: Connection, pages: int) -> list[str]:
-    """Return the names of the tables of which each VACUUM on PostgreSQL reads more than this number of pages."""
+    """Return the names of the PostgreSQL tables of which each VACUUM reads more than ``pages`` pages."""
     return list(connection.scalars(NOT_ALL_VISIBLE, {"names": list(metadata.tables), "pages": pages}))

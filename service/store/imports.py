@@ -146,7 +146,7 @@ def ids_of_source(connection: Connection, user_id: int, *, importer: str, source
 
 
 def remove_documents(connection: Connection, user_id: int, ids: Collection[str]) -> int:
-    """Delete the documents with these ids; return the number of those that were in the history."""
+    """Delete the documents with these ids; return how many there were."""
     listed = list(ids)
     return sum(
         documents.remove_all(

@@ -1,4 +1,4 @@
-"""The revision of the database's schema, the oldest and newest known ones, and the upgrade to the newest."""
+"""The database's schema: its revision, the oldest and newest known revisions, and the upgrade to the newest."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def tenant_id(connection: Connection) -> int:
 
 
 def ensure(connection: Connection, names: set[str]) -> dict[str, User]:
-    """Return the users by name; make missing ones, with composed letters (NFC) in their names."""
+    """Return the users by name; make missing users, with composed letters (NFC) in their names."""
     owner = tenant_id(connection)
     known = set(connection.scalars(select(users.c.name).where(users.c.name.in_(names))))
     stored = {name: name if name in known else composed(name) for name in names}
@@ -78,8 +78,7 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 def find_address(connection: Connection, name: str) -> User | None:
-    """Return the user whose name is this mail address, ignoring case, in which issuers and proxies differ. None if
-    there is no such user, or if the name is no address."""
+    """Return the user whose name is this mail address, ignoring case; None without one, or if it is no address."""
     wanted = as_address(name)
     if "@" not in name:
         return None
@@ -89,8 +88,8 @@ def find_address(connection: Connection, name: str) -> User | None:
 
 
 def as_address(name: str) -> str:
-    """Return an ASCII mail address in lower case, and any other name unchanged: in lower case, addresses of two people
-    with letters beyond ASCII may be the same."""
+    """Return an ASCII mail address in lower case, and any other name unchanged: addresses of two people with letters
+    beyond ASCII may be the same in lower case."""
     return name.lower() if "@" in name and name.isascii() else name
 
 

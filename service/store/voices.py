@@ -165,7 +165,7 @@ def ensure(
     template: str = DEFAULT_TEMPLATE,
     import_ids: Mapping[int, str | None] = MappingProxyType({}),
 ) -> bool:
-    """Make the missing ones of these voices (user row id -> names) with this template; return True if any was made.
+    """Make these voices (user row id -> names) if they are missing, with this template; return True if any was made.
     ``import_ids``: by user, the import that makes the voices."""
     rows = [
         {

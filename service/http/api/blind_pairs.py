@@ -59,7 +59,7 @@ class BlindPairOut(OfRecord):
 async def blind_pair(request: Request, services: ServicesDep, caller: Caller, body: BlindPairIn) -> BlindPairOut:
     """Pick at random one of your newer texts whose request is known, and draft that request as if the text did not
     exist: only from older texts, without copies of it, and without questions to you. The draft is not recorded. Texts
-    that were sent from a draft, or that read like an AI assistant's, are never picked."""
+    that were sent from a draft, or from which drafts do not learn, are never picked."""
     voice = voices.chosen(body.voice)
     drawn, left = await in_thread(_drawn, services, caller.user.id, voice, frozenset(body.seen))
     job = DraftJob(

@@ -59,7 +59,7 @@ class JsonScan:
         self._fields: list[int | None] = []  # of every object that is open; None for an array
 
     def feed(self, data: bytes) -> None:
-        """Scan the next bytes. Raises TooLarge for too much, Malformed if they nest too deep or cannot be JSON."""
+        """Scan the next bytes. Raises TooLarge for too many values, Malformed for deep nesting or broken JSON."""
         for start in range(0, len(data), PIECE):
             self._count(self._outside_strings(self._carried + data[start : start + PIECE]))
 

@@ -55,7 +55,7 @@ class TurnIn(BaseModel):
 
 class MessagesIn(calls.CallIn):
     """The fields of Anthropic's API that have a meaning here. Other fields are ignored; `x-pearl-ignored` names those
-    that would have changed the answer. What a text cannot answer is refused."""
+    that would have changed the answer. A call that asks for more than a text is refused."""
 
     model_config = ConfigDict(json_schema_extra=describe(FIELDS))
 
@@ -116,7 +116,7 @@ async def create_message(request: Request, services: ServicesDep, caller: Caller
 @router.post("/messages/count_tokens", summary="Count tokens as Anthropic's API does")
 def count_tokens(services: ServicesDep, caller: Caller, body: MessagesIn) -> dict[str, int]:
     """Count the tokens of the messages and instructions, as `input_tokens`. A draft also reads texts of your history,
-    as far as the model's context has room. An endpoint's model is estimated, rather too high."""
+    as far as the model's context has room. For an endpoint's model the count is an estimate, rather too high."""
     call = body.call()
     calls.voice_of_model(services, caller.user.id, call.model)
     texts = [check_characters(text, param=call.messages) for _, text in call.turns]

@@ -71,7 +71,7 @@ class MessageIn(BaseModel):
 
 class OllamaIn(BaseModel):
     """The fields of Ollama's API that have a meaning here. Other fields are ignored; `x-pearl-ignored` names those that
-    would have changed the answer. What a text cannot answer is refused."""
+    would have changed the answer. A call that asks for more than a text is refused."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra=describe(FIELDS))
 

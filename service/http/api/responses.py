@@ -82,8 +82,8 @@ class TextOptions(BaseModel):
 
 class ResponseIn(calls.CallIn):
     """The fields of OpenAI's API that have a meaning here. Other fields are ignored; `x-pearl-ignored` names those that
-    would have changed the answer. What a text cannot answer, or what needs a memory, is refused. Tools that the client
-    would run are ignored; tools that OpenAI's server would run are refused."""
+    would have changed the answer. A call that asks for more than a text, or needs a memory, is refused. Tools that the
+    client would run are ignored; tools that OpenAI's server would run are refused."""
 
     model_config = ConfigDict(json_schema_extra=describe(UNUSED | STATE))
 

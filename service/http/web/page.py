@@ -86,7 +86,7 @@ async def asset(name: str, v: str = "") -> Response:
 
 @router.get("/favicon.ico")
 async def favicon() -> Response:
-    """Answer browsers that ask for the usual address of an icon."""
+    """Answer browsers that ask for ``/favicon.ico``, which no page names."""
     return await asset("icon.svg")
 
 
