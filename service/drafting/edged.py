@@ -170,8 +170,8 @@ class FrameFilter:
 
 
 class Beginning:
-    """Removes a subject line and the model's greeting and opening from a text's beginning, where the person's own are
-    put."""
+    """Removes a subject line and the model's greeting and opening from a text's beginning; the person's own stand
+    there."""
 
     def __init__(self, edges: UsualEdges) -> None:
         self._edges = edges

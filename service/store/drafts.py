@@ -333,7 +333,7 @@ def of_line(line: dict[str, Any]) -> StoredDraft:
 
 
 def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
-    """Store a draft that was exported, under its :func:`restored_id`; return False if it is stored already.
+    """Store a draft that was exported, under the id of :func:`restored_id`; return False if it is stored already.
 
     Raises InputError if the line is not one of :func:`lines_of_user`.
     """

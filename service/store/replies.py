@@ -19,11 +19,9 @@ MAIL = "mail"  # how far the mail accounts of each user were read (service/mail/
 
 @contextmanager
 def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
-    """Open the kept replies of the user's calibrations. Raises InputError while another calibration for the user runs,
-    and for a damaged file.
-
-    The lock ends with its process, however that ends. If an error says that the user was deleted, the file is deleted.
-    """
+    """Open the kept replies of the user's calibrations, and lock them while the block runs. If the block raises an
+    error that says that the user was deleted, delete them. Raises InputError while another calibration for the user
+    runs, and for a damaged file."""
     from filelock import FileLock, Timeout  # every command that deletes loads this module
 
     private_folder(home)

@@ -73,7 +73,7 @@ class SqliteFiles:
             )
 
     def check_room(self) -> None:
-        """Raise StoreError if the disk takes no data, as far as that can be seen without a write."""
+        """Check, without a write, that the disk has room for data. Raises StoreError if it has not."""
         self._check_folder()
         folder = self.file.resolve().parent
         if shutil.disk_usage(folder).free < LEAST_ROOM:

@@ -49,7 +49,7 @@ async def get_services(request: Request) -> Services:
 
 
 def admission_of(request: Request) -> Admission:
-    """The limit on the drafts that this worker writes at once."""
+    """The limit on how many drafts this worker writes at once."""
     admission: Admission = request.app.state.admission
     return admission
 

@@ -132,8 +132,8 @@ def put_voice(services: ServicesDep, caller: Caller, name: VoiceName, body: Voic
 @router.delete("/{name:path}", status_code=204, responses=ANSWERS, summary="Delete a voice")
 @writes
 def delete_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> Response:
-    """Delete the voice; its documents stay in the history, without a voice. A local-only voice with documents is
-    refused."""
+    """Delete the voice; its documents stay in the history, without a voice. A local-only voice that still has documents
+    cannot be deleted."""
     with services.database.write(deletes=True) as connection:
         voices.remove(connection, caller.user.id, name)
     return deletion_answer(services.forget_deleted(caller.user.id))
