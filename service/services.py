@@ -63,8 +63,8 @@ ALL = 10_000_000  # texts; no history has more
 
 
 class Services:
-    """The parts of the service in one process, and their start and end. ``model``, ``encoder`` and ``rewards`` replace
-    those of the settings in tests."""
+    """The parts of the service in one process; starts and stops them. ``model``, ``encoder`` and ``rewards`` replace
+    what the settings name, in tests."""
 
     def __init__(
         self,
@@ -150,12 +150,12 @@ class Services:
         return make_retriever(name or self.settings.retriever, encoder or self.encoder)
 
     def retriever_of(self, user_id: int) -> Retriever:
-        """The settings' retriever with this user's embeddings; missing ones are computed, without a time limit."""
+        """Make the settings' retriever with this user's embeddings; missing ones are computed, without a time limit."""
         return self._retriever_of(user_id, Clock())
 
     async def draft_for(self, user: str | None, job: DraftJob) -> AsyncGenerator[Embedding | Event, None]:
-        """Draft as a command does, for the user of this name, None: the only user. A job that must fail is refused
-        first; then the user's texts are embedded, however long that takes. Raises what :meth:`Drafter.draft` raises."""
+        """Write a draft for a command, as the user of this name; None: the only user. Yield the progress of embedding
+        the user's texts, then the draft's events. Raises what :meth:`Drafter.draft` raises."""
         author = await in_thread(self._chosen, user, job.voice)
         if self.needs_encoder and isinstance(self.encoder, SentenceEncoder):
             # Its weights are compiled without the interpreter's lock, while a thread imports an endpoint's library.
@@ -171,7 +171,7 @@ class Services:
                 yield event
 
     async def claims_for(self, user: str | None, job: DraftJob, text: str, samples: Sequence[Sample]) -> list[Claim]:
-        """Find the claims of a text as a command does, for the user of this name, None: the only user. Raises what
+        """Find the claims of a text for a command, as the user of this name; None: the only user. Raises what
         :meth:`Drafter.claims` raises."""
         author = await in_thread(self._chosen, user, job.voice)
         await in_thread(self.embed, author.id)
@@ -200,9 +200,8 @@ class Services:
         yield Embedding(len(texts), len(texts))
 
     def forget_deleted(self, user_id: int) -> bool:
-        """Remove what was deleted from memory and, as far as the database can, from its files. Return False if it is
-        still in the files because another program reads them; then :meth:`sweep` tries again.
-        """
+        """Remove deleted data of the user from memory and from the database's files. Return False if the files still
+        hold them, such as while another program reads the files; :meth:`sweep` tries again."""
         forget_samples()
         forget_parts()
         try:
@@ -223,8 +222,8 @@ class Services:
         give_back()
 
     def sweep(self) -> None:
-        """Store uses of keys, drop from memory what other processes deleted, return free memory to the system, and
-        erase from the files what could not be erased at its deletion."""
+        """Clean up: store uses of keys, drop from memory what other processes deleted, return free memory to the
+        system, and erase from the files what earlier deletions left there."""
         self.key_uses.flush()
         forget_samples()
         forget_parts()
@@ -238,7 +237,7 @@ class Services:
         self.database.keep_room()
 
     async def keep_swept(self) -> None:
-        """Sweep at the start and every SWEEP_S; when cancelled, wait for the end of the running sweep."""
+        """Run :meth:`sweep` now and every SWEEP_S seconds; when cancelled, wait for the end of the running sweep."""
         while True:
             sweep = asyncio.create_task(in_thread(self.sweep))
             try:
@@ -271,7 +270,7 @@ class Services:
                 await self.stop()
 
     def start(self) -> None:
-        """Load the weights while the first health checks are answered, and start the background work."""
+        """Start a thread that loads the models and then starts the background work."""
         self._loader.start()
 
     def _load(self) -> None:
@@ -306,7 +305,7 @@ class Services:
             self._embedder.start()
 
     def _say_retriever(self) -> None:
-        """Log what a trained retriever decides; its figures are in its folder and in the documentation."""
+        """Log what a trained retriever decides."""
         retriever, theta = self.retriever(), self.settings.revise_below
         if retriever.do_not_use:
             log.warning("do not use the retriever '%s': %s", retriever.name, "; ".join(retriever.do_not_use))
@@ -337,7 +336,7 @@ class Services:
 
 
 def retriever_entry(settings: Settings) -> RetrieverEntry:
-    """The registry's entry of the retriever that the settings name. Raises InputError if it cannot be served."""
+    """Return the registry's entry of the settings' retriever. Raises InputError if it cannot be served."""
     name = settings.retriever
     try:
         entry = find_entry(name)
@@ -378,7 +377,7 @@ def share_heaps() -> None:
 
 
 def give_back() -> None:
-    """Make the C library (glibc) return free memory to the system. By itself it keeps what many threads freed: 100 MiB
-    after an answer to a prompt of 2,000 tokens, and gigabytes after one long history."""
+    """Make the C library (glibc) return free memory to the system; by itself it keeps gigabytes after one long
+    history."""
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
         trim(0)

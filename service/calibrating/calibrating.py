@@ -1,4 +1,4 @@
-"""The whole calibration, from past texts to the values that are stored; ``calibrate`` shows its steps in order.
+"""The whole calibration, from past texts to the stored values; :func:`calibrate` shows its steps in order.
 
 Dimensions in comments: N texts, O options.
 """
@@ -43,8 +43,8 @@ class CalibrationOutcome:
 
 
 def estimate(study: Study, writer: CalibrationWriter) -> CallEstimate:
-    """Estimate the most calls and tokens that a study takes, and count the replies kept from earlier runs. Revisions
-    are unknown before the drafts, so each text without a kept revision counts as one call."""
+    """Estimate how many calls and tokens a study takes at most, and count the replies kept from earlier runs. A text
+    without a kept revision counts as one further call."""
     prompts = flat(study.draft_prompts(writer))
     drafts, answers = writer.survey(prompts, study.drafting), iter(writer.kept(prompts, study.drafting))
     revising = []
@@ -61,8 +61,8 @@ def estimate(study: Study, writer: CalibrationWriter) -> CallEstimate:
 def _revised_before(
     study: Study, writer: CalibrationWriter, text: PastText, answers: Mapping[int, Reply | Failed]
 ) -> Prompt | None:
-    """The prompt that revises one of the text's drafts, if a reply to it is kept; ``answers`` are the replies with the
-    drafts by the number of documents."""
+    """Return the prompt that revises one of the text's drafts, if a reply to it is kept, or None. ``answers``: the
+    replies with the drafts, by the number of documents."""
     for number, answer in answers.items():
         draft = study.draft(text, number, answer).text
         prompt = None if draft is None else study.revision_prompt(writer, text, number, draft)
@@ -72,7 +72,7 @@ def _revised_before(
 
 
 def affordable(study: Study, writer: CalibrationWriter, prices: Prices, cap: float) -> Study:
-    """Cut the study to the latest texts that certainly cost no more than the cap. Raises InputError for too few."""
+    """Cut the study to the latest texts that certainly cost at most ``cap``. Raises InputError if they are too few."""
     fits, too_many = 0, len(study.past) + 1
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
@@ -91,8 +91,8 @@ def affordable(study: Study, writer: CalibrationWriter, prices: Prices, cap: flo
 async def calibrate(study: Study, writer: CalibrationWriter, measures: DraftMeasures) -> CalibrationOutcome:
     """Draft past texts, choose margin and k, revise the drafts written with the chosen values, and choose theta.
 
-    Raises ChatError if the endpoint is down, PearlError at the spending cap and for fewer texts than LEAST_TEXTS; every
-    reply received by then is kept.
+    Raises ChatError if the endpoint is down, PearlError at the spending cap and for fewer texts than LEAST_TEXTS.
+    Replies received before an error are kept.
     """
     drafts, failures = await _drafts(study, writer)
     study = replace(study, past=tuple(text for text, drafts_of in zip(study.past, drafts, strict=True) if drafts_of))
@@ -136,8 +136,8 @@ async def calibrate(study: Study, writer: CalibrationWriter, measures: DraftMeas
 
 
 async def _drafts(study: Study, writer: CalibrationWriter) -> tuple[list[dict[int, str]], Counter[str]]:
-    """Write the drafts; return each text's by the number of documents, empty if one is missing, and the number of such
-    texts by reason."""
+    """Write the drafts. Return for each text its drafts by the number of documents, empty if one draft is missing, and
+    the number of such texts by reason."""
     prompts = study.draft_prompts(writer)
     answers = iter(await writer.write("drafts", flat(prompts), study.drafting, DRAFTED_BY))
     drafts: list[dict[int, str]] = []
@@ -163,7 +163,7 @@ def _check_enough(texts: int, failures: Mapping[str, int], what: str) -> None:
 def _choose_showing(
     study: Study, drafts: Sequence[Mapping[int, str]], measures: DraftMeasures
 ) -> tuple[SelectionRule, Json]:
-    """Choose margin and k; return them and the figures of the choice. ``chosen`` is empty for the default."""
+    """Choose margin and k; return them and the figures of the choice, whose ``chosen`` is empty for the default."""
     if study.exactly:
         return study.default, {"chosen": {}, "reason": "the voice names k"}
     showings = study.showings()
@@ -199,7 +199,7 @@ def _choose_showing(
 def _choose_theta(
     study: Study, pairs: Sequence[tuple[PastText, str, str]], measures: DraftMeasures
 ) -> tuple[Json, Json]:
-    """Choose theta; return it, if it is better than the default, and the figures of the choice."""
+    """Choose theta; return it as a setting, empty for the default, and the figures of the choice."""
     past = [text for text, _, _ in pairs]
     both = measures.measure([*past, *past], [*(draft for _, draft, _ in pairs), *(revised for _, _, revised in pairs)])
     scores = np.array([text.top_score for text in past])
@@ -234,13 +234,13 @@ def _choose_theta(
 
 
 def _gains(gain: Any, values: Values, together: Any) -> Json:
-    """The held-out gain over the default by each metric, and by all combined in standard deviations."""
+    """Return the held-out gain over the default for each metric, and for all combined, in standard deviations."""
     return {name: gain(figures).to_json() for name, figures in chain(values.items(), [("combined", together)])}
 
 
 @dataclass(frozen=True, slots=True)
 class OptionChoice:
-    """A choice among options, such as thetas, by their values on past texts; option 0 is the default."""
+    """A choice among options, such as values of theta, by their values on past texts; option 0 is the default."""
 
     index: int  # the chosen option
     best: int  # the option of the highest mean; not chosen if its gain may be chance
@@ -248,15 +248,17 @@ class OptionChoice:
     held_out: NDArray[np.intp]  # (N,), for each text the option that the other folds choose
 
     def gain(self, values: Floats) -> Estimate:
-        """The mean gain of the held-out choices over the default in one metric, whose ``values`` are (N, O)."""
+        """Estimate the mean gain over the default by cross-validation. ``values``: one metric of texts and options, (N,
+        O)."""
         texts = np.arange(len(values))
         return Bootstrap([str(text) for text in texts]).mean(values[texts, self.held_out] - values[:, 0])
 
 
 def choose_option(values: Floats) -> OptionChoice:
-    """Choose the option with the highest mean of ``values`` (N, O); option 0, the default, if its gain may be chance.
+    """Choose the option with the highest mean of ``values`` (N, O), the first of equals. Option 0, the default, is
+    chosen if the gain over it may be chance (permutation test).
 
-    Of options with equal means the first is the best. The texts are in order of time; every tenth is in the same fold.
+    The rows are texts in order of time; in the cross-validation every tenth text is in the same fold.
     """
     folds = np.arange(len(values)) % FOLDS
     held_out = np.array([int(values[folds != fold].mean(axis=0).argmax()) for fold in folds], np.intp)

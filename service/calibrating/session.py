@@ -71,7 +71,7 @@ class CalibrationSubject:
 
 
 def calibrate_user(session: Session) -> dict[str, Any]:
-    """Calibrate for a user and store the outcome; return the report, of a dry run the estimate. Raises PearlError."""
+    """Calibrate for a user and store the outcome; return a report. A dry run only estimates. Raises PearlError."""
     settings, prices, console = session.settings, session.settings.prices, Console(stderr=True)
     SpendingCap(prices, session.max_cost)  # a cap without prices is an error before any work
     services = Services(settings, encoder=SentenceEncoder(settings.encoder))
@@ -127,8 +127,8 @@ def _local_voices(connection: Connection, settings: Settings, user: User) -> fro
 def _study(
     services: Services, session: Session, subject: CalibrationSubject, console: Console
 ) -> tuple[Study, dict[str, int]]:
-    """Read the texts to draft; return the study, and the number of texts left out by reason. Raises InputError for too
-    few."""
+    """Read the texts to draft; return the study, and the number of texts left out by reason. Raises InputError if they
+    are too few."""
     user, voice = subject.user, subject.voice
     services.embed(user.id)
     with services.database.read() as connection:
@@ -169,7 +169,7 @@ async def _calibrated(study: Study, writer: CalibrationWriter, measures: DraftMe
 
 
 def _store(services: Services, subject: CalibrationSubject, outcome: CalibrationOutcome) -> StoredCalibration:
-    """Store the outcome. Raises InputError if the user or the voice was deleted meanwhile."""
+    """Store the outcome. Raises InputError if the user or the voice was deleted during the calibration."""
     calibration = StoredCalibration(new_id("calibration"), subject.key, outcome.settings, outcome.figures, time.time())
     with services.database.write() as connection:
         users.lock(connection, {subject.user.id})
@@ -179,8 +179,8 @@ def _store(services: Services, subject: CalibrationSubject, outcome: Calibration
 
 
 def _check_there(connection: Connection, subject: CalibrationSubject) -> None:
-    """Check that the user and the voice still exist. Raises InputError if one was deleted meanwhile, also if there is a
-    new voice of the same name."""
+    """Check that the user and the voice still exist. Raises InputError if one was deleted during the calibration, even
+    if a new voice has the same name."""
     if not users.history_versions(connection, {subject.user.id}):
         raise InputError(f"'{subject.user.name}' was deleted meanwhile; nothing is kept.", code="user_not_found")
     name, made = subject.key.voice, subject.voice.created_at
@@ -194,7 +194,7 @@ def _check_there(connection: Connection, subject: CalibrationSubject) -> None:
 
 
 def _check_still_there(services: Services, subject: CalibrationSubject) -> None:
-    """Check the same before a paid request."""
+    """Check before a paid request that user and voice still exist, and that no voice was made local only."""
     with services.database.read() as connection:
         _check_there(connection, subject)
         if not _local_voices(connection, services.settings, subject.user) <= subject.local:

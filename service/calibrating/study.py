@@ -1,7 +1,7 @@
-"""A person's past texts, drafted with each number of documents to choose margin and k.
+"""A person's past texts, drafted again from 1, 2, ... documents, to choose margin and k.
 
-The documents that a margin and a k would have shown are the first ones of the ranking, so the drafts with the 1, 2, ...
-best documents are enough to measure every pair of margin and k.
+A margin and a k always show the first documents of a ranking, so the drafts from the 1, 2, ... best documents are
+enough to measure every pair of margin and k.
 
 Dimensions in comments: N texts, O options.
 """
@@ -53,7 +53,7 @@ class PastText:
 
     @property
     def texts_before(self) -> tuple[str, ...]:
-        """The texts that the person had written before this text."""
+        """The texts that the person had written before this one."""
         return tuple(scored.document.text for scored in self.ranking)
 
 
@@ -64,9 +64,9 @@ def past_texts(
     drafted: Set[str] = frozenset(),
     apart: Set[str] = frozenset(),
 ) -> tuple[list[PastText], Counter[str]]:
-    """Return at most ``most`` texts to draft again, latest first, and the number of texts left out by reason.
-    ``documents`` are oldest first. ``drafted``: ids of documents sent from a draft, left out since a model would be
-    compared with itself. ``apart``: ids of documents that are set apart, left out of the rankings, too."""
+    """Choose at most ``most`` texts to draft again, latest first; return them, and the number of texts left out by
+    reason. ``documents``: the history, oldest first. ``drafted``: ids of documents sent from a draft, which are left
+    out. ``apart``: ids of quarantined documents, which are left out of the rankings, too."""
     past: list[PastText] = []
     left_out: Counter[str] = Counter()
     for index in reversed(range(len(documents))):
@@ -95,7 +95,7 @@ GAPS = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles of the distances from the best s
 
 @dataclass(frozen=True, slots=True)
 class SelectionRule:
-    """A margin and a k, by which the documents of a ranking are shown."""
+    """The limits on the documents to show: at most k, and none that scores more than the margin below the best."""
 
     margin: float | None  # None: no margin
     k: int  # documents at most
@@ -131,18 +131,19 @@ class Study:
         return len(choose(text.ranking, showing.k, calibration, exactly=self.exactly))
 
     def numbers(self, text: PastText) -> list[int]:
-        """The numbers of documents to draft the text with: 1 to the most, or only the most if the voice names k."""
+        """Return the numbers of documents to draft the text with: 1 to the most, or the most alone if the voice sets
+        k."""
         most = self.number_shown(text, SelectionRule(None, self.k))
         return [most] if self.exactly or not most else list(range(1, most + 1))
 
     def inputs(self, text: PastText, number: int) -> PromptInputs:
-        """The inputs of the prompt that drafts the text from its ``number`` best documents."""
+        """Make the inputs of the prompt that drafts the text from its ``number`` best documents."""
         best = choose(text.ranking, self.k, replace(self.trained, margin=None), exactly=self.exactly)
         shown = tuple(scored.document for scored in best[:number])
         return PromptInputs(self.template, text.request, shown, self.instructions)
 
     def draft_prompts(self, writer: CalibrationWriter) -> list[list[Prompt | None]]:
-        """For each text one prompt for each number of documents; None for a prompt that does not fit the model."""
+        """Make for each text one prompt per number of documents; None for a prompt that does not fit the model."""
         make = partial(self._draft_prompt, writer)
         return [[make(text, number) for number in self.numbers(text)] for text in self.past]
 
@@ -151,16 +152,16 @@ class Study:
         return prompt_or_none(partial(draft_prompt, inputs, writer.model, self.max_tokens))
 
     def revision_prompt(self, writer: CalibrationWriter, text: PastText, number: int, draft: str) -> Prompt | None:
-        """The prompt that revises a draft of the text; None if it does not fit the model."""
+        """Make the prompt that revises a draft of the text; None if it does not fit the model's context."""
         inputs, max_tokens = self.inputs(text, number), self.revising.max_tokens
         return prompt_or_none(partial(revision_prompt, inputs, draft, writer.model, max_tokens))
 
     def draft(self, text: PastText, number: int, answer: Reply | Failed) -> WrittenText:
-        """The draft in an answer as the service reads it, without sentences that repeat the voice's instructions."""
+        """Read the draft in a reply as the service does, without sentences that repeat the voice's instructions."""
         return self._read(text, number, draft_of(answer), EMPTY_ANSWER)
 
     def revision(self, text: PastText, number: int, answer: Reply | Failed, prompt: Prompt | None) -> WrittenText:
-        """The edited draft in an answer to ``prompt``, read as :meth:`draft` reads a draft."""
+        """Read the edited draft in a reply to ``prompt``, as :meth:`draft` reads a draft."""
         return self._read(text, number, read_revision(answer, "" if prompt is None else prompt.begun), UNREADABLE)
 
     def _read(self, text: PastText, number: int, written: WrittenText, nothing: str) -> WrittenText:
@@ -170,7 +171,7 @@ class Study:
         return replace(written, text=read or None, failure=None if read else nothing)
 
     def showings(self) -> list[SelectionRule]:
-        """Every pair of margin and k to try, the default first."""
+        """List all pairs of margin and k to try, the default first."""
         gaps = [
             text.top_score - scored.score
             for text in self.past
@@ -182,7 +183,7 @@ class Study:
 
 
 def flat(prompts: Sequence[Sequence[Prompt | None]]) -> list[Prompt | None]:
-    """All prompts in one list."""
+    """Join the lists of prompts to one list."""
     return list(chain.from_iterable(prompts))
 
 
@@ -193,13 +194,13 @@ FOLDS = 5  # a text is scored by a model that has not learned from it
 
 @dataclass(frozen=True, slots=True)
 class HeldOutLikeness:
-    """Likeness models of the person, for each past text one that has not learned from it."""
+    """Cross-validated likeness models of the person: the model for a past text was fitted without that text."""
 
     models: Mapping[str, Likeness]  # by past text, without those that likeness cannot score
 
     @classmethod
     def of(cls, past: Sequence[PastText]) -> HeldOutLikeness:
-        """Fit models to the person's texts, with a fifth of the past texts and their copies held out in turn."""
+        """Fit five models to the person's texts, each without a fifth of the past texts and without copies of these."""
         targets = list(dict.fromkeys(text.target for text in past))
         texts = list(dict.fromkeys(text for entry in past for text in entry.texts_before))
         register = nearest_register(texts)
@@ -211,8 +212,8 @@ class HeldOutLikeness:
         return cls(models)
 
     def measure(self, targets: Sequence[str], drafts: Sequence[str]) -> Floats:
-        """The probability that the person wrote each draft, (N,). If it is unknown for one draft of a text, all drafts
-        of that text get the mean over the other texts, so that no draft of the text is preferred."""
+        """Return the probability that the person wrote each draft, (N,). If it is unknown for one draft of a text, all
+        drafts of that text get the mean over the other texts, so that none of them is preferred."""
         scores = np.array([self._score(target, draft) for target, draft in zip(targets, drafts, strict=True)])
         unknown = {target for target, score in zip(targets, scores, strict=True) if np.isnan(score)}
         known = np.array([target not in unknown for target in targets])
@@ -224,7 +225,7 @@ class HeldOutLikeness:
 
 
 def rouge2(target: str, draft: str) -> float:
-    """ROUGE-2 F1 as the library ``rouge-score`` computes it without stemming; a base installation lacks the library."""
+    """Compute ROUGE-2 F1 as the library ``rouge-score`` does without stemming; base installations lack the library."""
     of_target, of_draft = (Counter(pairwise(words)) for words in map(rouge_words, (target, draft)))
     shared = sum((of_target & of_draft).values())
     if not shared:
@@ -234,11 +235,11 @@ def rouge2(target: str, draft: str) -> float:
 
 
 class DraftMeasures:
-    """Measures drafts for past texts: by ROUGE-2, by BERTScore if the extra ``eval`` is installed, and by likeness if
-    the person has enough text."""
+    """Measures drafts of past texts by ROUGE-2, by BERTScore if the extra ``eval`` is installed, and by likeness if the
+    person has enough text."""
 
     def __init__(self, past: Sequence[PastText], *, bertscore: bool | None = None) -> None:
-        """Prepare to measure ``past``, all texts to draft. ``bertscore``: use BERTScore; None: if it is installed."""
+        """``past``: all texts to draft. ``bertscore``: whether to use BERTScore; None: if it is installed."""
         wanted = find_spec("bert_score") is not None and find_spec("torch") is not None
         self._bertscore = BertScore() if (wanted if bertscore is None else bertscore) else None
         self._likeness = HeldOutLikeness.of(past)
@@ -257,7 +258,7 @@ class DraftMeasures:
         return tuple(name for name in measured if name not in self.left_out)
 
     def measure(self, past: Sequence[PastText], drafts: Sequence[str]) -> dict[str, Floats]:
-        """Return for each metric the scores of the drafts, (N,), each compared with its past text."""
+        """Return by metric the scores of the drafts, (N,), each draft compared with its past text."""
         targets = [text.target for text in past]
         measured: dict[str, Floats] = {
             ROUGE_2: np.array([rouge2(target, draft) for target, draft in zip(targets, drafts, strict=True)])
@@ -270,7 +271,7 @@ class DraftMeasures:
 
 
 def combined(values: Mapping[str, Floats]) -> Floats:
-    """The mean of the metrics, (N, O), each divided by its standard deviation over all values; a constant metric adds
+    """Return the mean of the metrics, (N, O), each divided by its standard deviation; a constant metric adds
     nothing."""
     scaled = [scores / scores.std() if scores.std() > 0 else np.zeros_like(scores) for scores in values.values()]
     return np.asarray(np.mean(scaled, axis=0))

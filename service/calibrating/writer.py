@@ -1,4 +1,4 @@
-"""Asking the person's chat model for drafts: kept replies are used again, and no more is spent than allowed."""
+"""Ask the person's chat model for drafts: use kept replies again, and spend no more than allowed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from service.process.threads import in_thread
 
 @dataclass(frozen=True, slots=True)
 class SpendingLimits:
-    """The limits of a calibration: cost, time, and calls at once."""
+    """The limits of a calibration: cost, time, and the number of calls at once."""
 
     prices: Prices = NO_PRICES
     max_cost: float | None = None
@@ -28,8 +28,8 @@ class SpendingLimits:
 
 
 class CalibrationWriter:
-    """Gets the chat model's replies to prompts. ``identity`` is the model's name in the keys of kept replies; ``check``
-    is called before each request, and raises an error to stop."""
+    """Gets the chat model's replies to prompts. ``identity``: the model's name in the keys of kept replies; ``check``:
+    called before each request, and raises an error to stop."""
 
     def __init__(
         self,
@@ -48,18 +48,18 @@ class CalibrationWriter:
         self.runs: list[AskingOutcome] = []
 
     def survey(self, prompts: Sequence[Prompt | None], decoding: Decoding) -> CallEstimate:
-        """Estimate the most calls and tokens that the prompts take, and count the replies that are kept already."""
+        """Estimate how many calls and tokens the prompts take at most, and count the replies that are kept already."""
         return survey(self._checked_model(decoding), _questions(prompts), self._kept)
 
     def kept(self, prompts: Sequence[Prompt | None], decoding: Decoding) -> list[Reply | Failed]:
-        """The kept reply to each prompt, or a failure if none is kept."""
+        """Return the kept reply to each prompt, or a failure if none is kept."""
         return self._answers(prompts, decoding, AskingOutcome())
 
     async def write(
         self, label: str, prompts: Sequence[Prompt | None], decoding: Decoding, share: float
     ) -> list[Reply | Failed]:
-        """Ask for the reply to each prompt, until ``share`` (0 to 1) of the time is used up. Raises ChatError if the
-        endpoint is down, PearlError at the spending cap and from ``check``."""
+        """Get a reply to each prompt, until ``share`` (0 to 1) of the allowed time is used up. Raises ChatError if the
+        endpoint is down, PearlError at the spending cap, and what ``check`` raises."""
         model, questions = self._checked_model(decoding), _questions(prompts)
         limits = self._limits
         spent = sum(run.cost or 0.0 for run in self.runs)
@@ -78,7 +78,7 @@ class CalibrationWriter:
     def _answers(
         self, prompts: Sequence[Prompt | None], decoding: Decoding, done: AskingOutcome
     ) -> list[Reply | Failed]:
-        """The answer to each prompt after a run; a prompt that does not fit the model fails."""
+        """Return the reply to each prompt after a run, or a failure, also for a prompt that does not fit the model."""
         answers = iter(replies(self._checked_model(decoding), _questions(prompts), self._kept, done))
         return [Failed(ContextExceeded.default_code) if prompt is None else next(answers) for prompt in prompts]
 

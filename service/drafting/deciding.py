@@ -1,4 +1,4 @@
-"""The source of a draft's theta, margin and k: set by hand, calibrated for this person, or as training left them."""
+"""The source of a draft's theta, margin and k: set by hand, calibrated for this person, or the retriever's own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CALIBRATED, BY_HAND, NOT_CALIBRATED = "calibrated", "by_hand", "not_calibrated"
 
 @dataclass(frozen=True, slots=True)
 class DecisionPoint:
-    """The values for one draft, theta (revise below it), margin and k (documents to show), and where they come from."""
+    """A draft's theta (revise below it), margin and k (documents to show), and where these values come from."""
 
     calibration: Calibration
     k: int | None  # documents shown; None: the template's number
@@ -31,8 +31,8 @@ def decision_point(
     stored: StoredCalibration | None,
     revise_below: str | None,
 ) -> DecisionPoint:
-    """Choose the values for a draft of this voice, retriever and model. ``trained`` is the retriever's calibration;
-    ``stored``, the user's, outranks it, and ``revise_below``, theta in words as set by hand, outranks both."""
+    """Choose theta, margin and k for a draft. ``trained``: the retriever's values; ``stored``: the user's calibration
+    for the ``key``, which overrides them; ``revise_below``: a theta set by hand, which overrides both."""
     calibration, k = trained.with_model(key.model), None
     decided_by = DecidedBy(
         NOT_CALIBRATED,
@@ -52,7 +52,7 @@ def decision_point(
 
 
 def apply(trained: Calibration, stored: StoredCalibration) -> tuple[Calibration, int | None]:
-    """Replace the trained values by those chosen on the person's texts; return them with k, None if none was chosen."""
+    """Replace trained values by those that a calibration chose; return them, and its k, or None if it chose none."""
     settings = stored.settings
     calibration = trained
     if "threshold" in settings:
@@ -64,5 +64,5 @@ def apply(trained: Calibration, stored: StoredCalibration) -> tuple[Calibration,
 
 
 def command(user: str, voice: str | None) -> str:
-    """The command line that calibrates for this user and voice."""
+    """Return the command line that calibrates for this user and voice."""
     return shlex.join(["pearl", "calibrate", "--user", user, *(("--voice", voice) if voice else ())])

@@ -62,7 +62,7 @@ BELOW_THRESHOLD = "The best document scored below the threshold."
 
 @dataclass(frozen=True, slots=True)
 class DraftJob:
-    """The order for a draft: its request, and how to write it."""
+    """A job for the drafting pipeline: a request, and how to write its draft."""
 
     request: str
     voice: str | None = None  # None: the whole history
@@ -87,7 +87,7 @@ class DraftJob:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """An event before a command's draft: of the ``texts`` texts that must be embedded first ``embedded`` are done."""
+    """An event before a command's draft: the progress, ``embedded`` of ``texts``, of embedding the user's texts."""
 
     embedded: int
     texts: int
@@ -119,7 +119,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """An event, the last one: the draft is complete and, if drafts are recorded, recorded."""
+    """The last event: the draft is complete, and has been recorded if its job allows that."""
 
     draft: Draft
 
@@ -159,12 +159,12 @@ class Drafter:
         here: bool = True,
         in_time: InTime | None = None,
     ) -> None:
-        """``threads`` run retrieval, which has ``retrieval_budget_ms``, waiting included. ``revise_below`` is theta in
-        words, in place of the retriever's. ``polisher`` scores drafts and chooses among edits of them, also by likeness
-        if there are ``likenesses``. With ``tells_likeness`` every draft has its likeness. ``reads`` returns whether the
-        retriever's encoder knows a word of a request. With ``here`` the model runs on this machine; no other is shown
-        texts of voices that are local only. ``in_time`` returns how long a prompt may be, for a model that reads
-        slowly."""
+        """``threads`` run the retrieval, which may take ``retrieval_budget_ms`` with the wait for a thread.
+        ``revise_below``: theta in words, in place of the retriever's. ``polisher``: scores drafts and chooses among
+        edits of them, also by likeness if there are ``likenesses``. ``tells_likeness``: every draft gets its likeness.
+        ``reads``: tells whether the retriever's encoder knows a word of a request. ``here``: the model runs on this
+        machine; otherwise texts of local-only voices are not shown to it. ``in_time``: tells how long a prompt may be,
+        for a model that reads slowly."""
         self._database = database
         self._histories = histories
         self._threads = threads
@@ -180,8 +180,8 @@ class Drafter:
         self.here = here
 
     def check(self, user: User, job: DraftJob) -> None:
-        """Refuse, before any work, a job that would fail with any history: an unknown voice, one that the model may not
-        see, candidates without a reward model, or a request that fits no prompt. Raises what ``draft`` raises."""
+        """Check, before any work, that a job does not fail with every history: for an unknown or a local-only voice,
+        candidates without a reward model, or a request too long for a prompt. Raises what :meth:`draft` raises."""
         check_wish(job.candidates, self._polisher)
         with self._database.read() as connection:
             voice, _ = self._voice(connection, user, replace(job, elsewhere=job.elsewhere or not self.here))
@@ -190,9 +190,9 @@ class Drafter:
     async def draft(
         self, user: User, job: DraftJob, on_record: OnRecord = lambda connection, draft: None
     ) -> AsyncGenerator[Event, None]:
-        """Write and record a draft: yield Retrieved, PromptRead while a model of this machine reads, Deltas of the
-        final text as it is written, and Finished.
-        ``on_record`` is called in the transaction that records the draft.
+        """Write and record a draft. Yield Retrieved, then Deltas of the final text as it is written, and last Finished;
+        also PromptRead while a model of this machine reads, and Ended after each of several variants. ``on_record`` is
+        called in the transaction that records the draft.
 
         Raises NotFound (voice, user), Overloaded, InputError, ChatError, StoreError. Closing the iterator stops the
         generation.
@@ -226,8 +226,8 @@ class Drafter:
     ) -> AsyncGenerator[PromptRead | Delta | Ended | Draft, None]:
         """Yield each text's Deltas and, if several are wanted, Ended; at last the draft with all of them.
 
-        A later text that the model fails to write is left out, as all behind it; so is one that equals an earlier one
-        twice.
+        If the model fails to write a later text, that text and all after it are left out. A text that equals an earlier
+        one in both attempts is left out, too.
         """
         wanted = writing.job.variants
         written: list[Draft] = []
@@ -268,7 +268,7 @@ class Drafter:
         yield replace(_with_notes(written[0], *notes), usage=usage, variants=variants)
 
     async def _varied(self, writing: _Writing, variation: Variation, clock: Clock) -> _Writing:
-        """The text to write with other documents next to the request and other decoding; the first stays as it is."""
+        """Prepare a variant: other documents next to the request, and other decoding; the first text stays as it is."""
         if not variation.number:
             return writing
         job = replace(writing.job, decoding=variation.decoding(writing.job.decoding))
@@ -335,13 +335,13 @@ class Drafter:
         yield draft
 
     async def examples(self, user: User, job: DraftJob) -> Retrieval:
-        """Retrieve the documents that a draft would be written from; write and record nothing. Raises NotFound (voice,
+        """Retrieve the documents that a draft would be written from, without writing a draft. Raises NotFound (voice,
         user), Overloaded, StoreError."""
         return evidence(await self._select(user, job), job.voice)
 
     async def claims(self, user: User, job: DraftJob, text: str, samples: Sequence[Sample] = ()) -> list[Claim]:
-        """Find the claims of a text, checked against the request, ``samples``, and the documents that a draft would be
-        written from. Raises what ``examples`` raises."""
+        """Find the claims of a text (what it states beyond the request, or leaves out), checked against ``samples`` and
+        the documents that a draft would be written from. Raises what :meth:`examples` raises."""
         shortlist = await self._select(user, job)
         said = (shortlist.voice.instructions, job.instructions)
         shown = evidence(shortlist, job.voice)
@@ -363,8 +363,7 @@ class Drafter:
         return Shortlist(voice, point, request, ranking, chosen, most, below_floor, clock, kept_here, texts)
 
     async def _prepare(self, user: User, job: DraftJob, draft_id: str, clock: Clock) -> _Writing:
-        """Choose the documents, make the prompt, and decide on a revision, all in one thread: each hand-over costs the
-        event loop as much as a fifth of all else that it does for a draft."""
+        """Choose the documents, make the prompt, and decide on a revision, all in one thread to save hand-overs."""
         budget = Clock(self._budget_ms)
 
         def prepare(job: DraftJob) -> _Writing:
@@ -384,8 +383,8 @@ class Drafter:
         return await self._threads.run(user.id, prepare, job)
 
     def _frame(self, shortlist: Shortlist, job: DraftJob) -> Frame:
-        """Return what the draft begins and ends with: as the texts of its voice do, or without one those of the voice
-        that the best document is of."""
+        """Return the frame of the draft (how it begins and ends) from the texts of its voice; without a voice, from
+        texts of the best document's voice."""
         if job.edges and job.template == change_template():
             form = MessageForm.of([job.shown_as(text).text for text in shortlist.texts[-LOOKED_AT:]])
             return Frame(mended=partial(form.mended, request=shortlist.request))
@@ -427,7 +426,7 @@ class Drafter:
         return partial(likeness_scores, self._likenesses, user.id, voice)
 
     async def _better(self, draft: Draft, revised: Draft, likenesses: Likenesses | None, clock: Clock) -> Draft:
-        """Return the revision, or the first draft if only its score asked for the revision and that is no better."""
+        """Return the revision, or the first draft if only the score asked for a revision that is no better."""
         by_score = revised.stage == "revised" and revised.revision.reason == "below_threshold"
         if not self._polisher or not by_score:
             return revised
@@ -437,7 +436,7 @@ class Drafter:
         return replace(draft, usage=revised.usage, revision=_not_revised("revision_not_better", message))
 
     async def _polish(self, draft: Draft, wanted: CandidateOrder, likenesses: Likenesses | None, clock: Clock) -> Draft:
-        """Add the draft's scores and, if candidates are wanted, replace it by the best of them."""
+        """Add the draft's scores and, if candidates are wanted, replace its text by the best candidate."""
         if self._polisher:
             draft = await self._polisher.polish(self.model, draft, wanted, clock, likenesses)
         if likenesses and self._tells_likeness:
@@ -447,8 +446,8 @@ class Drafter:
         return draft
 
     def _voice(self, connection: Connection, user: User, job: DraftJob) -> tuple[Voice, frozenset[str]]:
-        """The voice of a job, and those whose texts its model may not see. Raises NotFound; AccessError for one of
-        these."""
+        """Return the voice of a job, and the names of voices whose texts its model may not see. Raises NotFound, and
+        AccessError if the job's voice is one of the latter."""
         voice = profiles.instructed_voice(connection, user.id, job.voice)
         local = voices.local_only(connection, user.id) if job.elsewhere else frozenset()
         if job.voice in local:
@@ -459,9 +458,9 @@ class Drafter:
     def _retrieve(
         self, user: User, job: DraftJob, clock: Clock
     ) -> tuple[Voice, DecisionPoint, str, list[ScoredDocument], tuple[Document, ...], int]:
-        """Return the voice, its decision point, the request as it follows from the conversation, its ranking, the texts
-        of the voice, and the number of documents left out because their voices are local only. Raises AccessError for
-        such a voice."""
+        """Return the voice, its decision point, the request as it follows from the conversation, the request's ranking,
+        the voice's texts, and the number of documents left out as local only. Raises NotFound, and AccessError for a
+        local-only voice."""
         retriever = self._histories.retriever
         key = CalibrationKey(job.voice, retriever.fingerprint, self.model.name)
         with self._database.read() as connection:
@@ -493,7 +492,7 @@ class Drafter:
         return voice, point, request, ranking, texts, kept_here
 
     async def _ask(self, inputs: PromptInputs, draft: Draft, job: DraftJob, clock: Clock) -> Draft:
-        """Ask the model for questions to the user; without any, decide on revision by the score."""
+        """Ask the model for questions to the user; if it has none, decide on a revision by the score."""
         with clock.stage("ask_ms"):
             # the second limit, a draft's, is for a model that used up the first on its reasoning
             for most in (120, job.decoding.max_tokens):
@@ -509,8 +508,8 @@ class Drafter:
     async def _write(
         self, inputs: PromptInputs, prompt: Prompt, job: DraftJob, reading: Reading, clock: Clock
     ) -> AsyncGenerator[Chunk, None]:
-        """Yield the draft in the answer piece by piece; ask again if it is an assistant's, or nothing. Raises
-        ChatRefused for answers without a draft, InputError for one that was cut off before it."""
+        """Yield the draft in the answer piece by piece; ask again if the model answers as an assistant, or nothing.
+        Raises ChatRefused if no answer has a draft, InputError if an answer was cut off before its draft."""
         finish_reason = None
         with clock.stage("generate_ms"):
             for attempt in range(ATTEMPTS):
@@ -548,12 +547,12 @@ class Drafter:
                 yield replace(chunk, text=text)
 
     def _estimate(self, prompt: Prompt, written: str) -> Usage:
-        """Estimate the usage of an answer that was not read to its end, where the model reports it."""
+        """Estimate the usage of an answer that was not read to its end, where the model would report it."""
         count = self.model.count_tokens
         return Usage(sum(count(message.content) for message in prompt.messages), count(written))
 
     async def _revise(self, writing: _Writing, draft: Draft, clock: Clock) -> AsyncGenerator[PromptRead | Draft, None]:
-        """Have the model edit the draft; yield PromptRead, and the edited draft or the first one with what failed."""
+        """Have the model edit the draft; yield PromptRead, and the edited draft or the first one with the failure."""
         inputs, job, chunks = writing.inputs, writing.job, list[Chunk]()
         decoding = revision_decoding(job.decoding)
         with clock.stage("revise_ms"):
@@ -599,7 +598,7 @@ def _instructions(voice: Voice, job: DraftJob) -> str:
 
 
 def _before(document: Document, past: Document) -> bool:
-    """True where the document is dated no later than the past text, and is neither the text nor a copy of it."""
+    """True if the document is dated no later than the past text, and is neither that text nor a copy of it."""
     same = document.id == past.id or document.text.casefold().split() == past.text.casefold().split()
     return not same and (document.timestamp or 0.0) <= (past.timestamp or 0.0)
 
@@ -621,7 +620,7 @@ def _claims(
 
 
 def _unsigned(claim: Claim, text: str, end: int, signed: Mapping[str, str]) -> Claim | None:
-    """The part of a claim before the sign-off, which begins at ``end``; None if it is how its sample was signed."""
+    """Return the part of a claim before the sign-off, which begins at ``end``; None if it is its sample's sign-off."""
     if claim.start is None or claim.end is None or claim.end <= end or claim.kind != CARRIED_OVER:
         return claim
     if claim.start >= end:
@@ -649,7 +648,7 @@ def _with_notes(draft: Draft, *notes: Note) -> Draft:
 
 
 def decide(revise: str, ranking: Sequence[ScoredDocument], retrieval: Retrieval, calibration: Calibration) -> Revision:
-    """Decide whether to revise the draft; this needs only the scores, not the text."""
+    """Decide whether to revise the draft, from the scores alone; ``revise``: AUTO, NEVER or ALWAYS."""
     if revise == NEVER:
         return _not_revised("not_wanted", "The request says never to revise.")
     if revise == ALWAYS:

@@ -1,4 +1,4 @@
-"""The edges of a draft: it begins and ends as the person's texts do, by rule, whatever the model wrote."""
+"""The edges (greeting and sign-off) of a draft, set by rule as in the person's texts, whatever the model wrote."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def frame_of(texts: Sequence[Document], request: str, recipient: str | None, ins
 
 
 def _phrases_in(text: str) -> frozenset[str]:
-    """Return what assistants say and the text says too. It is kept by the text's hash, as the text may be deleted."""
+    """Return the assistants' phrases in the text, kept by the text's hash, as the text may be deleted."""
     key = hash(text)
     if key not in _found:
         if len(_found) >= KEPT:
@@ -95,7 +95,7 @@ _found: dict[int, frozenset[str]] = {}
 
 @lru_cache(100)
 def _phrases_but(used: frozenset[str]) -> regex.Pattern[str] | None:
-    """Return a pattern of what assistants say and the person never does."""
+    """Make a pattern of the assistants' phrases that the person never uses; None if there are none."""
     unused = [phrase.pattern for phrase in _assistant_phrases() if phrase.pattern not in used]
     return regex.compile("|".join(unused), regex.IGNORECASE) if unused else None
 
@@ -108,8 +108,8 @@ def _assistant_phrases() -> tuple[regex.Pattern[str], ...]:
 
 
 class FrameFilter:
-    """Takes the text of a draft in pieces; returns it without the model's own greeting and sign-off, with the person's
-    end, with placeholders filled, and without assistants' courtesies. ``ended`` is true after a sign-off."""
+    """Takes the text of a draft in pieces; removes the model's own greeting and sign-off and assistants' courtesies,
+    fills placeholders, and adds the person's sign-off. ``ended`` is true after a sign-off of the model."""
 
     def __init__(self, frame: Frame, *, checked: bool = True) -> None:
         """``checked``: return nothing of a text that speaks of its addressee in the third person."""
@@ -128,7 +128,7 @@ class FrameFilter:
 
     @property
     def missed(self) -> bool:
-        """True if the text speaks of its addressee to somebody else; nothing of it was returned."""
+        """True if the text speaks about its addressee instead of to them; nothing of it was returned."""
         return self._addressed.missed
 
     @property
@@ -164,13 +164,13 @@ class FrameFilter:
         return (self._edges.gap if self._edges.before else "") + text.lstrip()
 
     def finish(self, *, cut_off: bool = False) -> str:
-        """Return the part that was held back, and the person's own end unless the text was ``cut_off``."""
+        """Return the part that was held back, and the person's own sign-off unless the text was ``cut_off``."""
         rest = self.feed("", last=True)
         return rest if cut_off or not (self._begun and self._edges.after) else f"{rest}\n\n{self._edges.after}"
 
 
 class Beginning:
-    """Removes from a text's beginning a subject line and the model's greeting and opening: the person's own stand
+    """Removes a subject line and the model's greeting and opening from a text's beginning; the person's own stand
     there."""
 
     def __init__(self, edges: UsualEdges) -> None:
@@ -197,7 +197,7 @@ class Beginning:
         return rest
 
     def _edge(self, text: str, *, last: bool) -> int:
-        """Return the length of the edge that the text begins with; 0 for none, -1 where more of the text will tell."""
+        """Return the length of the edge that the text begins with; 0 for none, -1 if only more of the text can tell."""
         for line in self._own:
             begun = text[: len(line)].casefold()
             if begun == line.casefold():
@@ -221,8 +221,8 @@ class Beginning:
 
 
 class Addressed:
-    """Holds the first sentences back until they are known to speak to the addressee. If they speak of the addressee to
-    somebody else ("Nan has them"), as 6 of 2,259 real mails do, ``missed`` is true and nothing is returned."""
+    """Holds the first sentences back until they are known to speak to the addressee. If they speak about the addressee
+    ("Nan has them"), as 6 of 2,259 real mails do, ``missed`` is true and nothing is returned."""
 
     def __init__(self, edges: UsualEdges) -> None:
         whole = edges.addressee or ""
@@ -242,8 +242,8 @@ class Addressed:
 
 
 class Courtesies:
-    """Leaves out the sentences that begin with one of ``phrases``; ``cut`` counts them. In place of a sentence stays
-    the wider one of the gaps before and after it."""
+    """Leaves out the sentences that begin with one of ``phrases``, and keeps the wider of the gaps on either side;
+    ``cut`` counts the sentences."""
 
     def __init__(self, phrases: regex.Pattern[str] | None) -> None:
         self._phrases = phrases
@@ -293,7 +293,7 @@ def _width(blanks: str) -> tuple[int, int]:
 
 
 class Ending:
-    """Cuts the text off where the model signs off; the person's own end is added later."""
+    """Cuts the text off where the model signs off; the person's own sign-off is added later."""
 
     def __init__(self, edges: UsualEdges) -> None:
         self._edges = edges
@@ -320,7 +320,7 @@ class Ending:
         return certain
 
     def _closes(self, text: str, *, last: bool) -> bool | None:
-        """True where a text from a line's beginning on is a sign-off, None where more of it will tell."""
+        """True if a text that begins a line is a sign-off, None if only more of it can tell."""
         if not (self._edges.after or not self._edges.signs):
             return False
         *whole, begun = text.split("\n")

@@ -1,4 +1,4 @@
-"""The account of the retrieval in a draft's answer: the documents that went into the prompt, and notes on them."""
+"""How a draft's answer describes its retrieval: the documents that went into the prompt, and notes on them."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Shortlist:
 
 
 def evidence(shortlist: Shortlist, voice: str | None, prompt: Prompt | None = None) -> Retrieval:
-    """The retrieval as a draft's answer tells it: the documents in the prompt, or without a prompt all that were
-    chosen, with scores, and notes on them."""
+    """Describe a draft's retrieval: the documents in the prompt with their scores, and notes on them. Without a prompt,
+    describe all documents that were chosen."""
     ranking, chosen, calibration = shortlist.ranking, shortlist.chosen, shortlist.point.calibration
     used = chosen if prompt is None else chosen[: len(prompt.used)]
     top_score = ranking[0].score if ranking else None

@@ -20,7 +20,7 @@ CANDIDATES_S = 30.0  # for writing the candidates of a draft; those not finished
 
 @dataclass(frozen=True, slots=True)
 class CandidateOrder:
-    """The order for candidates, which are edits of a draft to choose among."""
+    """How to write candidates, which are edits of a draft to choose among."""
 
     candidates: int  # how many
     instructions: str = ""
@@ -64,13 +64,13 @@ class Polisher:
 def likeness_scores(
     likenesses: LikenessCache, user_id: int, voice: str | None, texts: Sequence[str]
 ) -> list[float | None]:
-    """The probability that the user wrote each text; None where that cannot be said."""
+    """Return the probability that the user wrote each text; None if that cannot be said."""
     person = likenesses.get(user_id, voice)
     return [person.score(text).probability for text in texts]
 
 
 def make_polisher(settings: Settings, rewards: Rewards | None = None) -> Polisher | None:
-    """Make the polisher of the settings; None if they name no reward model. ``rewards`` replace that model.
+    """Make the polisher that the settings describe; None if they name no reward model. ``rewards`` replace that model.
 
     Raises InputError for a reward model that cannot be used.
     """
@@ -87,7 +87,7 @@ def make_polisher(settings: Settings, rewards: Rewards | None = None) -> Polishe
 
 
 def check_wish(candidates: int, polisher: Polisher | None) -> None:
-    """Check that a reward model is there to choose among the candidates. Raises InputError if none is."""
+    """Check that there is a reward model if candidates are asked for. Raises InputError if there is none."""
     if candidates and polisher is None:
         raise InputError(
             "'candidates' needs a reward model to choose by: set PEARL_REWARD_MODEL to a folder or 'embedded'.",

@@ -1,4 +1,4 @@
-"""Reading an answer as a draft while it streams: drop what is not its text, and end it where it should end."""
+"""Read a model's answer as a draft while it streams: drop what is not its text, and end it where it should end."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Reading:
         *,
         hold_reasoning: bool = False,
     ) -> None:
-        """``begun``: the beginning of the answer, which its prompt has already; ``frame``: the edges of the draft."""
+        """``begun``: the beginning of the answer, which the prompt already has; ``frame``: the edges of the draft."""
         self.thinks_unmarked = hold_reasoning  # the model marks only where its reasoning ends
         self._frame, self._begun = frame, begun
         self._repetitions = repetitions
@@ -81,21 +81,22 @@ class Reading:
 
     @property
     def ended(self) -> bool:
-        """True after a stop text or a sign-off, in a loop, and in an answer as an assistant: no more is read."""
+        """True when no more is read: after a stop text or a sign-off, in a loop, or in an answer as an assistant."""
         return self._stops.ended or self._loops.ended or self._assistant.found or self._framed.ended
 
     @property
     def missed(self) -> bool:
-        """True if the text speaks of its addressee to somebody else; it is not returned."""
+        """True if the text speaks about its addressee instead of to them; it is not returned."""
         return self._framed.missed
 
     def begin_again(self, prompt: Prompt, *, last: bool) -> None:
-        """Read another answer, to ``prompt``, in place of the first; the ``last`` need not speak to the addressee."""
+        """Read another answer, to ``prompt``, in place of the first; the ``last`` one need not speak to its
+        addressee."""
         self.second, self._answer, self._begun, self._last = prompt, [], prompt.begun, last
         self._begin(hold_reasoning=self.thinks_unmarked)
 
     async def read(self, chunk: Chunk) -> str:
-        """Take a chunk as :meth:`feed` does, and finish with the last one; long pieces are read in another thread."""
+        """Read a chunk as :meth:`feed` does, and finish after the last one; a long piece is read in another thread."""
         long = len(chunk.text) > LONG
         text = await in_reading_thread(self.feed, chunk.text) if long else self.feed(chunk.text)
         if not chunk.finish_reason:
@@ -104,7 +105,7 @@ class Reading:
         return text + (await in_reading_thread(self.finish, cut_off) if len(self.text) > LONG else self.finish(cut_off))
 
     def feed(self, piece: str) -> str:
-        """Take a piece; return the draft that is final by now. Raises ChatRefused for reasoning given as text."""
+        """Read a piece; return the part of the draft that is now final. Raises ChatRefused for unmarked reasoning."""
         piece = storable(piece)
         self._answer.append(piece)
         text = self._marks.feed(piece)
@@ -117,7 +118,7 @@ class Reading:
         return self._give(self._stops.feed(self._loops.feed(self._repetition.feed(self._checked(text)))))
 
     def close(self) -> str:
-        """Return the end of a draft whose answer is not read on; without the person's own end after a stop text."""
+        """End a draft before its answer ends; return its rest, without the person's sign-off after a stop text."""
         if self._assistant.found or self.missed:
             return ""
         rest = self._framed.finish(cut_off=self._stops.ended)
@@ -125,7 +126,7 @@ class Reading:
         return rest
 
     def finish(self, cut_off: bool = False) -> str:
-        """Return the part held back that belongs to the draft after all, and the person's end unless it was cut off."""
+        """End the draft with its answer; return its rest, with the person's sign-off unless it was ``cut_off``."""
         rest = self._checked(self._marks.finish()) + ("" if self.second else self._assistant.finish())
         text = self._loops.feed(self._repetition.feed(rest) + self._repetition.finish())
         given = self._give(self._stops.feed(text + self._loops.finish()) + self._stops.finish())
@@ -143,8 +144,8 @@ class Reading:
 
 
 def read_text(text: str, repetitions: Repetitions, stop: Sequence[str]) -> tuple[str, list[Note]]:
-    """Cut repetitions and loops from the text between the marks of an answer, and end it at a stop text; return it, and
-    notes on what was cut."""
+    """Cut repetitions and loops from the draft in an answer, and end the draft at a stop text; return it, and notes on
+    what was cut."""
     repetition, loops, stops = RepetitionFilter(repetitions), LoopFilter(), StopFilter(stop)
     read = loops.feed(repetition.feed(text) + repetition.finish()) + loops.finish()
     return (stops.feed(read) + stops.finish()).strip(), notes_on(repetition, loops)
@@ -153,7 +154,7 @@ def read_text(text: str, repetitions: Repetitions, stop: Sequence[str]) -> tuple
 def read_revision(
     answer: str, inputs: PromptInputs, stop: Sequence[str], frame: Frame = UNFRAMED
 ) -> tuple[str, list[Note]]:
-    """Read the edited draft in a whole answer as :func:`read_text` does, between its edges; empty if there is none."""
+    """Read the edited draft in a whole answer as :func:`read_text` does; return it with its edges, or empty."""
     text, notes = read_text(edited_draft(answer) or "", Repetitions(inputs), stop)
     framed = FrameFilter(frame)
     between = framed.feed(text) + framed.finish()
@@ -161,7 +162,7 @@ def read_revision(
 
 
 def notes_on(repetition: RepetitionFilter, loops: LoopFilter) -> list[Note]:
-    """Notes on the sentences that were cut from a draft."""
+    """Make notes on the sentences that were cut from a draft."""
     notes = []
     if repetition.cut:
         message = f"Left out {counted(repetition.cut, 'sentence')} that repeated the instructions."

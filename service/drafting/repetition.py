@@ -1,4 +1,4 @@
-"""Removing sentences that repeat the instructions while a draft streams: small models repeat what they were told."""
+"""Remove sentences that repeat the instructions while a draft streams: small models repeat what they were told."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Words = tuple[str, ...]
 
 
 class Repetitions:
-    """Word sequences by which a sentence is seen to repeat the instructions, without those of request and documents."""
+    """Word sequences of the instructions alone, not of request or documents; a sentence with one repeats them."""
 
     def __init__(self, inputs: PromptInputs) -> None:
         sentences = [*_sentences(inputs.instructions), *_sentences(frame()["instructions"].split("{", 1)[0])]
@@ -67,9 +67,9 @@ class Repetitions:
 
 
 class RepetitionFilter:
-    """Takes a draft in pieces, and returns it without sentences that repeat the instructions; ``cut`` counts those.
+    """Takes a draft in pieces, and returns it without sentences that repeat the instructions; ``cut`` counts these.
 
-    With instructions the text is returned sentence by sentence, without instructions as it comes.
+    If there are instructions the text is returned sentence by sentence, otherwise as it comes.
     """
 
     def __init__(self, repetitions: Repetitions) -> None:
@@ -122,8 +122,8 @@ def _sentences(text: str) -> Sequence[str]:
 
 
 def _telling(sentence: str) -> set[Words]:
-    """The runs of an instruction's words that a text which only follows it does not have. The verbs are English, so an
-    instruction in another language is treated as one that asks for words."""
+    """Return the word sequences of an instruction that a text has only if it repeats the instruction. The verbs looked
+    for are English, so an instruction in another language is treated as one that asks for words."""
     words = _words(sentence)
     if LEAST <= len(words) <= RUN:
         return {words}

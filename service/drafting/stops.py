@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 
 class StopFilter:
-    """Cuts a text off before the first of the stop texts. They are not given to the model: there they would also match
-    the marks around its answer."""
+    """Cuts a text off before the first of the stop texts. The model does not get these: there they would also match the
+    marks around its answer."""
 
     def __init__(self, stops: Sequence[str]) -> None:
         self._stops = [_Stop(stop) for stop in stops]
@@ -34,7 +34,7 @@ class StopFilter:
 
 
 class _Stop:
-    """The search for one text in a stream that reads each character once (Knuth, Morris and Pratt)."""
+    """The search for one text in a stream, which reads each character once (Knuth, Morris and Pratt)."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -44,7 +44,7 @@ class _Stop:
             self._shorter.append(self._next(self._shorter[-1], text[index]))
 
     def feed(self, text: str) -> int:
-        """Read more; return the index behind the first match of the text looked for, 0 without one."""
+        """Read more; return the index after the first match of the text looked for, 0 without a match."""
         index = 0
         while index < len(text):
             if not self.begun and (index := text.find(self.text[0], index)) < 0:

@@ -1,4 +1,4 @@
-"""The turns of a conversation, and the choice of those that belong to the current request."""
+"""The turns of a conversation, and the choice of the turns that belong to the current request."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ NOTHING_BEFORE = Conversation()
 
 
 def conversation(turns: Sequence[tuple[str, str]]) -> Conversation:
-    """Group (role, text) turns, oldest first, into requests with answers. The user's messages in a row are one request;
-    an answer before any message has no request."""
+    """Group (role, text) turns, oldest first, into requests with answers. Consecutive messages of the user are one
+    request; an answer before any message has no request."""
     messages: list[str] = []
     exchanges: list[Exchange] = []
     waiting: list[str] = []
@@ -50,10 +50,10 @@ def in_context(
     rank: Callable[[str], list[ScoredDocument]],
     calibration: Calibration,
 ) -> tuple[str, list[ScoredDocument]]:
-    """Combine a message with those before it to a request; return the request and its ranking.
+    """Combine a message with the user's ``earlier`` messages to one request; return the request and its ranking.
 
-    Each message follows up on the request so far and is ranked together with it. A message that alone scores better by
-    NEW_SUBJECT is a new request; only the scores of a trained retriever can show that.
+    A message that scores better alone, by NEW_SUBJECT, begins a new request; any other message continues the request
+    before it, and both are ranked together. Only a trained retriever's scores can begin a new request.
     """
     if len(earlier) > FOLLOW_UPS:
         earlier = [earlier[0], *earlier[len(earlier) - FOLLOW_UPS + 1 :]]

@@ -1,4 +1,4 @@
-"""Variants of a draft: other texts for the same request, by another order of its documents and random sampling."""
+"""Variants of a draft: other texts for the same request, from another order of its documents and by random sampling."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ TEMPERATURES = (0.7, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """The difference between a variant and the first text: order of documents, seed and temperature."""
+    """How a variant differs from the first text: in the order of documents, seed and temperature."""
 
     number: int  # 0: the first text, as it is without variants
     attempt: int = 0  # 1: the first attempt gave an earlier text again
 
     def shortlist(self, found: Shortlist) -> Shortlist:
-        """Move the ``number`` best documents to the end: the first of a prompt's documents stands next to the request,
-        and the last ones are left out where room is short."""
+        """Move the ``number`` best documents to the end, so that another document stands next to the request in the
+        prompt."""
         chosen = found.chosen
         turned = self.number % len(chosen) if chosen else 0
         return replace(found, chosen=[*chosen[turned:], *chosen[:turned]])
 
     def decoding(self, asked: Decoding) -> Decoding:
-        """Set another seed, and a temperature above 0, to sample another text; the first text is decoded as asked."""
+        """Return ``asked`` with another seed and a temperature above 0; unchanged for the first text (number 0)."""
         if not self.number:
             return asked
         least = TEMPERATURES[self.attempt] if self.attempt or not asked.temperature else 0.0
@@ -40,7 +40,7 @@ class Variation:
 
 
 class NewText:
-    """Takes a text in pieces and returns it, held back while it may equal one of ``earlier`` but for whitespace."""
+    """Takes a text in pieces, and holds it back while it may equal one of ``earlier``, ignoring whitespace."""
 
     def __init__(self, earlier: Iterable[str]) -> None:
         self._earlier = {_squeezed(text) for text in earlier}
@@ -69,11 +69,11 @@ def _squeezed(text: str) -> str:
 
 
 def same_text(missing: int) -> Note:
-    """The note on variants that were left out because the model gave an earlier text again."""
+    """Make the note on variants that were left out because the model wrote an earlier text again."""
     message = f"Left out {counted(missing, 'variant')}: asked twice, the model wrote an earlier text again."
     return Note("same_variant", message)
 
 
 def failed(missing: int, error: PearlError) -> Note:
-    """The note on variants that were left out because the model failed."""
+    """Make the note on variants that were left out because the model failed."""
     return Note("variant_failed", f"Left out {counted(missing, 'variant')}: {error.message}")

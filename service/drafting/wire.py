@@ -1,4 +1,4 @@
-"""The protocol between a command and the server of its PEARL_HOME: an order, and answers as lines of JSON."""
+"""The protocol between a command and the server of its PEARL_HOME: a request (order), and answers as lines of JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SENT = (
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The order of a command to the server: to write a draft, or to find the claims of a text."""
+    """A command's request to the server: to write a draft, or to find the claims of a text."""
 
     user: str | None
     job: DraftJob
@@ -70,7 +70,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer to an order for claims: those found in the text."""
+    """The answer to a request for claims: the claims found in the text."""
 
     claims: list[Claim]
 
@@ -88,8 +88,8 @@ class ServerGone(PearlError):
 
 
 def answers(settings: Settings, order: Order, say: Callable[[str], None]) -> Generator[Answer, None, None]:
-    """Send an order to the server of this PEARL_HOME; yield its answers, none if no server runs. If the server must not
-    be used, ``say`` is called with the reason. Closing the generator stops the server's work on the order.
+    """Send a command's request to the server of this PEARL_HOME; yield its answers, or nothing if no server runs. If
+    the server must not be used, ``say`` is called with the reason. Closing the generator stops the server's work.
 
     Raises ServerGone if the server ends before its answer does, and the PearlError that it answers.
     """

@@ -1,5 +1,5 @@
-"""Embeddings of stored documents and their requests: look them up, compute and store missing ones, in the background
-if no request waits for them."""
+"""Embeddings of stored documents and their requests: look them up, and compute and store missing ones, also in the
+background while no request waits for the encoder."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Precedence:
 
 
 class StoredEncoder:
-    """An encoder that knows one user's embeddings: it computes and stores only the missing ones.
+    """An encoder that uses one user's stored embeddings: it computes and stores only the missing ones.
 
     With a time limit it begins with the newest texts and uses half of the time left; the ranking needs some, too.
     """
@@ -92,7 +92,7 @@ class StoredEncoder:
         return np.stack([known[key] for key in keys])
 
     def _encode_in_time(self, texts: Sequence[str], known: Mapping[bytes, Vector]) -> dict[bytes, Vector]:
-        """Encode the texts that there is time for; at least some if no vector is known, for the length of a row."""
+        """Encode the texts that there is time for; at least some if no vector is known, to learn their length."""
         fresh: dict[bytes, Vector] = {}
         reserve_s, took_s = self._clock.left_s / 2, 0.0
         with self._precedence.of_request():
@@ -116,7 +116,7 @@ class StoredEncoder:
                 raise
 
     def _rows(self, keys: Sequence[bytes], known: Mapping[bytes, Vector]) -> Vectors:
-        """The vectors of the keys by row, NaN for missing ones; count those on the clock."""
+        """Return the vectors of the keys by row, NaN for missing ones; count the missing ones on the clock."""
         self._clock.not_embedded += len(set(keys) - known.keys())
         unknown = np.full_like(next(iter(known.values())), np.nan)
         return np.stack([known.get(key, unknown) for key in keys])
@@ -127,7 +127,7 @@ class StoredEncoder:
 
 
 def encode(encoder: Encoder, texts: Sequence[str], go_on: Callable[[], bool] = lambda: True) -> dict[bytes, Vector]:
-    """Encode the texts, a few at a time, until ``go_on`` says no; return the embeddings by text key."""
+    """Encode the texts, a few at a time, until ``go_on`` returns False; return the embeddings by text key."""
     encoded: dict[bytes, Vector] = {}
     for start in range(0, len(texts), AT_ONCE):
         if not go_on():
@@ -146,7 +146,7 @@ class WantedEncoder:
         self._given_up = threading.Event()
 
     def give_up(self) -> None:
-        """Stop; calls that encode raise CancelledError."""
+        """Stop encoding: calls that encode raise CancelledError."""
         self._given_up.set()
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
@@ -179,7 +179,7 @@ class BackgroundEmbedder:
         self._waiting[user_id] = None
 
     def stop(self) -> None:
-        """Stop the thread and wait for its end; the next embedder takes up an unfinished job."""
+        """Stop the thread and wait for its end; the next embedder continues an unfinished job."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -240,7 +240,7 @@ class BackgroundEmbedder:
             self._job = job = renewed
 
     def _others_wait(self, connection: Connection, job: jobs.Job) -> bool:
-        """True if a user whose answer lacked embeddings has a queued job, and this job's user is none of those."""
+        """True if an answer lacked embeddings of other users whose jobs are queued, but none of this job's user."""
         return job.user_id not in self._waiting and bool(jobs.queued(connection, jobs.EMBED, list(self._waiting)))
 
     def _may_go_on(self) -> bool:

@@ -1,4 +1,4 @@
-"""Everything PEARL keeps of a user as one JSON object, and their history as a history file."""
+"""Export everything PEARL keeps of a user as one JSON object, or their history as a history file."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from service.store.users import User
 
 
 def export_pieces(connection: Connection, user: User, home: Path) -> Iterator[bytes]:
-    """Yield one JSON object as of one moment, in pieces, so that a long history is never whole in memory. ``home`` is
-    the folder with the replies that calibrations keep.
+    """Yield one JSON object with a user's data at one moment, in pieces, so that a long history is never whole in
+    memory. ``home``: the folder with the replies that calibrations keep.
 
     Each of ``documents`` is a line of a history file. ``pearl import export`` reads the object.
     """
@@ -47,7 +47,7 @@ def export_pieces(connection: Connection, user: User, home: Path) -> Iterator[by
 
 
 def _feedback_line(entry: feedback.Feedback) -> dict[str, Any]:
-    """Feedback without its edit, which an import measures again from draft and document."""
+    """Convert feedback to a line without its edit, which an import measures again from draft and document."""
     line = {"object": "feedback", **asdict(entry)}
     del line["edit"], line["mark"]
     return line if entry.mark.mine is None else {**line, "mine": entry.mark.mine}

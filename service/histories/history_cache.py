@@ -19,7 +19,7 @@ from service.store.samples import RANKED
 
 @dataclass(frozen=True)
 class History:
-    """The documents of a user, or of one voice, and their index, as of one version of the history in the store."""
+    """The documents of a user, or of one voice, at one version of the history, and their index for ranking."""
 
     version: int
     documents: tuple[Document, ...]  # oldest first
@@ -34,7 +34,7 @@ class History:
         return BYTES_OF_DOCUMENT * (len(self.documents) + 1) + BYTES_OF_CHARACTER * characters
 
     def rank(self, request: Request, clock: Clock | None = None) -> list[ScoredDocument]:
-        """Every document with its score, best first."""
+        """Score all documents for the request; return them with their scores, best first."""
         return ranked(self.documents, self.index, request, clock) if self.documents else []
 
 
@@ -47,7 +47,7 @@ class HistoryCache:
     """Keeps the most recently used histories, up to a number of bytes.
 
     The version in the store tells whether a kept history is current, so changes made by another process count at once.
-    If several calls need the same history, one builds it, by updating the kept one if there is one.
+    If several calls need the same history, only one builds it, by updating the kept one if there is one.
     """
 
     def __init__(
@@ -59,9 +59,9 @@ class HistoryCache:
         incomplete: Callable[[int], None] = lambda user_id: None,
         built: Callable[[], None] = lambda: None,
     ) -> None:
-        """``retriever_of`` returns the retriever for a user's row id, with the time that it has to prepare a history;
-        ``incomplete`` is called with a user's row id if embeddings were not ready in time, ``built`` for each index
-        that does not continue a kept one."""
+        """``retriever_of`` returns the retriever for a user's row id, which prepares a history within the clock's time;
+        ``incomplete`` is called with a user's row id if embeddings were not ready in time; ``built`` is called for each
+        index that is built from nothing."""
         self._database = database
         self._retriever_of = retriever_of
         self._incomplete = incomplete
@@ -73,12 +73,12 @@ class HistoryCache:
 
     @property
     def retriever(self) -> Retriever:
-        """The retriever itself, with no user's embeddings."""
+        """The retriever without any user's embeddings."""
         return self._retriever_of(0, Clock())
 
     def get(self, user_id: int, voice: str | None, clock: Clock | None = None) -> History:
-        """The user's history as it is now, with as many embeddings as there is time for; set the number of missing
-        ones on the clock. Raises NotFound if the user was deleted."""
+        """Return the user's history as it is now, with as many embeddings as there is time for; ``clock`` gets the
+        number of missing ones. Raises NotFound if the user was deleted."""
         clock = clock or Clock()
         history = self._ready((user_id, voice), clock)
         clock.not_embedded = history.not_embedded
@@ -102,7 +102,7 @@ class HistoryCache:
             return self._build(key, building, clock)
 
     def forget_deleted(self, user_id: int) -> None:
-        """Drop those of this user's documents from memory that are no longer in the store."""
+        """Drop this user's documents from memory if they are no longer in the store."""
         with self._lock:
             keys = [key for key in self._kept if key[0] == user_id]
             for key in [key for key in self._building if key[0] == user_id]:
@@ -125,7 +125,7 @@ class HistoryCache:
                     del kept[key]
 
     def sweep(self) -> None:
-        """Drop what another process deleted, so that its texts do not stay in memory."""
+        """Drop documents from memory that another process deleted."""
         with self._lock:
             checked = {(user_id, history.checked) for (user_id, _), history in self._kept.items()}
         if not checked:

@@ -20,7 +20,7 @@ Key = tuple[int, str | None]  # user's row id, voice
 
 class KeptByPerson(Generic[T]):
     """Keeps the latest results by user and voice, up to a number of bytes. A result is current while the history's
-    version in the store and the ``stamp`` of its other sources stay the same. One of several calls makes it."""
+    version and the ``stamp`` of its other sources stay the same. If several calls need a result, only one makes it."""
 
     def __init__(
         self,
@@ -48,8 +48,8 @@ class KeptByPerson(Generic[T]):
         return len(self._kept)
 
     def get(self, user_id: int, voice: str | None) -> T:
-        """The result for the user's history, or for one voice of it. Raises NotFound if the user was deleted, and what
-        ``read`` raises."""
+        """Return the result for the user's history, or for one voice of it. Raises NotFound if the user was deleted,
+        and what ``read`` raises."""
         key = (user_id, voice)
         with self._lock:
             turn = self._making.setdefault(key, _Turn())
@@ -98,7 +98,7 @@ class KeptByPerson(Generic[T]):
 
 
 class _Turn:
-    """The lock of the call that makes a result; it goes with the last call that waits for it."""
+    """The lock of a call that makes a result; it is gone when no call waits for it any more."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

@@ -1,7 +1,7 @@
 """Models of how each person writes, fitted once and kept while their history stays the same.
 
-The impostors, whom a person is compared with, are the registers that come with the package, never other users of the
-server: what one person writes must not show in another's answer.
+A model compares a person with impostors: the texts of other authors that come with the package, never of other users of
+the server, since what one person writes must not show in another's answer.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ MOST_BYTES = 200_000_000  # of people's models in memory; one takes up to ten mi
 
 
 class LikenessCache(KeptByPerson["Likeness"]):
-    """The likeness models of users' histories, or of single voices, fitted to the newest texts without those mostly
-    written by machine."""
+    """A cache of likeness models by user and voice, fitted to their newest texts without quarantined ones."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database, _read, size=_size, most_bytes=MOST_BYTES)

@@ -72,7 +72,7 @@ class SentPair:
 
     @property
     def whole(self) -> bool:
-        """True if neither text was cut at LONGEST characters: otherwise their ends differ without an edit."""
+        """True if neither text was cut at LONGEST characters; if one was, their ends differ without an edit."""
         return max(len(self.draft), len(self.sent)) < LONGEST
 
 
@@ -97,7 +97,7 @@ class Profile:
 
     @property
     def instructions(self) -> str:
-        """The card's lines as instructions to a model, one per line, without those struck out."""
+        """The card's lines as instructions to a model, one per line, without struck lines."""
         return "\n".join(line.instruction for line in self.lines if line.state != STRUCK)
 
     def to_json(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class Profile:
 
 
 class ProfileCache(KeptByPerson[Profile]):
-    """The cards of a user's voices, as :func:`profile_of` gives them."""
+    """A cache of the voice cards that :func:`profile_of` makes."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database, _read, size=_size, most_bytes=MOST_BYTES, stamp=_stamp)
@@ -125,7 +125,7 @@ def _read(connection: Connection, user_id: int, voice: str | None) -> Callable[[
 
 
 def _stamp(connection: Connection, user_id: int) -> Hashable:
-    """A value that changes with the sources of a card other than the history."""
+    """Return a value that changes with the sources of a card other than the history."""
     changes = [(drafts, drafts.c.created_at), (feedback, feedback.c.created_at)]
     counts = [
         tuple(connection.execute(select(func.count(), func.max(time)).where(table.c.user_id == user_id)).one())
@@ -169,10 +169,9 @@ def profile_of(connection: Connection, user_id: int, voice: str | None) -> Profi
 
 
 def choose_line(connection: Connection, user_id: int, card: Profile, name: str, choice: LineChoice) -> Profile:
-    """Store the person's choice on a line; return the changed card. Raises NotFound for an unknown line.
+    """Store the person's choice on a line of the card; return the changed card. Raises NotFound for an unknown line.
 
-    The ``card`` was read before the transaction, since a long history takes seconds; the choices made since then are
-    read again.
+    The ``card`` was read before the transaction, since a long history takes seconds; choices made since are read again.
     """
     stored = _locked(connection, user_id, card)
     line = next((candidate for candidate in _lines(card.habits, stored) if candidate.name == name), None)
@@ -191,7 +190,7 @@ def choose_line(connection: Connection, user_id: int, card: Profile, name: str, 
 
 
 def use_as_instructions(connection: Connection, user_id: int, card: Profile, standing: bool) -> Profile:
-    """Use the lines of a card, read before the transaction, as standing instructions or no longer; return the card."""
+    """Make the lines of a card ``standing`` instructions, or stop that; return the card, which was read before."""
     return _keep(connection, user_id, card, replace(_locked(connection, user_id, card), standing=standing))
 
 
@@ -202,7 +201,7 @@ def _locked(connection: Connection, user_id: int, card: Profile) -> StoredProfil
 
 
 def _keep(connection: Connection, user_id: int, card: Profile, stored: StoredProfile) -> Profile:
-    """Store the choices; return the card with them. Standing instructions are the lines as they are now: they do not
+    """Store the choices; return the card with them. Standing instructions are stored as the lines are now: they do not
     change by themselves, and no draft has to wait for them. Raises TooLarge if they are too long."""
     card = replace(card, standing=stored.standing, lines=tuple(_lines(card.habits, stored)))
     instructions = voices.check_instructions(card.instructions, param="lines") if stored.standing else ""
@@ -211,7 +210,8 @@ def _keep(connection: Connection, user_id: int, card: Profile, stored: StoredPro
 
 
 def _usual_rates(connection: Connection, user_id: int, documents: Sequence[Document], template: str) -> UsualRates:
-    """The rates of the model's drafts for requests that the texts answered; if there are too few, of many authors."""
+    """Return the usual rates of habits: of the model's drafts for requests of these texts, if there are enough, or else
+    of many authors."""
     requests = {document.request for document in documents if document.request}
     written = (
         select(_beginning(drafts.c.request), _beginning(drafts.c.text), drafts.c.retrieval)
@@ -266,7 +266,7 @@ def _beginning(text: ColumnElement[str]) -> ColumnElement[str]:
 
 
 def outcomes_of(connection: Connection, user_id: int, voice: str | None) -> dict[str, int]:
-    """The number of drafts of a voice that were accepted, edited and rejected."""
+    """Count the drafts of a voice that were accepted, edited and rejected."""
     outcomes = select(feedback.c.outcome).join(drafts, drafts.c.id == feedback.c.draft_id)
     counts = Counter(connection.scalars(outcomes.where(drafts.c.user_id == user_id, *_in(voice))))
     return {outcome: counts[outcome] for outcome in ("accepted", "edited", "rejected")}
@@ -277,8 +277,8 @@ def _in(voice: str | None) -> tuple[Any, ...]:
 
 
 def edits_json(sent: Sequence[SentPair], outcomes: dict[str, int]) -> dict[str, Any]:
-    """Sum up the edits of sent drafts: words kept, added and removed, the distance, its trend (the newer half's mean
-    minus the older half's), and its means by month."""
+    """Sum up the edits of sent drafts: words kept, added and removed, the mean distance, its means by month, and its
+    trend (the newer half's mean minus the older half's)."""
     if not sent:
         return {"drafts": 0, **outcomes, "distance": None, "machine_share": None, "trend": None, "months": []}
     bootstrap = Bootstrap([str(number) for number in range(len(sent))])
@@ -360,5 +360,5 @@ def as_skill(profile: Profile) -> str:
 
 
 def shown_as(profile: Profile, format: str) -> str:
-    """The card in one of the FORMATS other than JSON."""
+    """Format the card in one of FORMATS other than JSON."""
     return {"text": as_text, "prompt": as_prompt, "skill": as_skill}[format](profile)

@@ -55,8 +55,8 @@ from service.sign_on.accepted import SignOn
 
 
 def drain_at_signal(seconds: float, stopping: threading.Event) -> None:
-    """Delay what SIGTERM does: set ``stopping`` at once, and call the earlier handler after ``seconds``, or at a second
-    SIGTERM. To be called in the main thread's event loop, after the server has set its handler."""
+    """Delay the stop at SIGTERM: set ``stopping`` at once, and call the earlier handler after ``seconds`` or at a
+    second SIGTERM. Must be called in the main thread's event loop, after the server has set its handler."""
     before = signal.getsignal(signal.SIGTERM)
     assert callable(before)
     loop = asyncio.get_running_loop()
@@ -107,8 +107,8 @@ def create_app(
 ) -> FastAPI:
     """Make the ASGI application. The schema must be up to date (``pearl serve`` migrates it).
 
-    ``model``, ``encoder`` and the scores of ``rewards`` replace those that the settings name. Raises InputError
-    for unusable settings.
+    ``model``, ``encoder`` and the scores of ``rewards`` replace what the settings name. Raises InputError for unusable
+    settings.
     """
     services = Services(settings, model=model, encoder=encoder, rewards=rewards)
 

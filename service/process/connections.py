@@ -1,4 +1,4 @@
-"""Closing connections over which no request comes, so that no client can hold many open for nothing."""
+"""Close connections over which no request comes, so that no client can hold many open for nothing."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ HEAD_S = 15.0  # for all lines of a request's head; bodies have READ_TIMEOUT_S o
 
 
 class TimedProtocol(HttpToolsProtocol):
-    """Uvicorn's protocol with a time limit for a request's head, for which it waits without limit by itself. Trailers,
-    which Uvicorn would add to the headers, are dropped: they could bring back a header that a proxy removes."""
+    """Uvicorn's protocol with a time limit for a request's headers, which Uvicorn itself lacks. Trailers, which Uvicorn
+    would add to the headers, are dropped: they could bring back a header that a proxy removes."""
 
     head_s = HEAD_S
     most_without_head = MOST_WITHOUT_HEAD

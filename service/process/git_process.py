@@ -1,4 +1,4 @@
-"""Running git on a repository that may be anybody's: nothing in it starts a program, nothing is fetched."""
+"""Run git on a repository that may be anybody's: nothing in it starts a program, and nothing is fetched."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_FIELD_BYTES = 4_000_000  # more than a text may have, so that a longer one i
 
 
 def split_at_nul(stream: IO[bytes]) -> Iterator[str]:
-    """The fields of a stream that end with NUL, of a huge one its beginning; bytes that are not UTF-8 are replaced."""
+    """Yield the NUL-terminated fields of a stream, cut if they are huge; bytes that are not UTF-8 are replaced."""
     pieces: list[bytes] = []
     held_bytes = 0
     while chunk := stream.read(CHUNK_BYTES):
@@ -48,7 +48,7 @@ def git_path(source: Path, *arguments: str, in_hook: bool = False) -> str:
 def run_git(source: Path, *arguments: str, in_hook: bool = False) -> Iterator[IO[bytes]]:
     """Run git and yield its output; git ends with the block. Raises InputError with git's own words if it fails.
 
-    ``in_hook``: the variables that git sets for a hook count, for they name the index of the commit that is made.
+    ``in_hook``: keep the variables that git sets for a hook, which name the index of the commit that is made.
     """
     environment = os.environ | {"LC_ALL": "C"}
     if not in_hook:  # they would send us to another repository

@@ -33,7 +33,7 @@ BESIDE_DRAFTS = {
 
 @contextmanager
 def listening(home: Path) -> Iterator[socket.socket | None]:
-    """Listen on the socket in ``home`` while the block runs; yield None, and log why, if it cannot be made.
+    """Listen on the socket in ``home`` while the block runs; yield it, or None if it cannot be made (the log says why).
 
     The server that was started last has the socket. A socket that a killed server left is replaced.
     """
@@ -96,8 +96,8 @@ class HomeConnection(HTTPConnection):
 
 
 def traits(settings: Settings) -> dict[str, str]:
-    """Return a digest of the version and of each setting that decides on drafts, by name. The server's and the
-    command's must be the same: then it makes no difference which of them drafts."""
+    """Return by name a digest of the version, and of each setting that a draft depends on. If the server's and the
+    command's are the same, it makes no difference which of them drafts."""
     found = settings.model_dump(exclude=BESIDE_DRAFTS)
     database, key = make_url(settings.resolved_database_url), settings.llm_api_key
     if database.get_backend_name() == "sqlite":

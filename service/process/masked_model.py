@@ -1,4 +1,4 @@
-"""Hiding personal data from a chat model outside this machine, and putting it back into its answers."""
+"""Hide personal data from a chat model outside this machine, and put them back into its answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from service.process.threads import in_reading_thread
 
 
 class MaskedModel:
-    """A chat model that is sent placeholders in place of names, addresses, long numbers and links."""
+    """A chat model that gets placeholders in place of names, addresses, long numbers and links."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
@@ -47,5 +47,5 @@ def hide(messages: Sequence[Message]) -> tuple[Mask, list[Message]]:
 
 
 def masked(settings: Settings, model: ChatModel) -> ChatModel:
-    """Return the model as the settings want it: with personal data hidden from it if it runs on another machine."""
+    """Wrap the model as the settings want it: if it runs on another machine, personal data are hidden from it."""
     return MaskedModel(model) if settings.mask_personal and not writes_here(settings) else model

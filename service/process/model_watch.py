@@ -1,4 +1,4 @@
-"""Watching the chat model: log and count its failures, and tell whether it would answer now."""
+"""Watch the chat model: log and count its failures, and tell whether it would answer now."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OF_ONE_CALL = (ChatRejected, ChatRefused, ChatInterrupted, ChatRateLimited)  # t
 
 
 class Spending:
-    """The tokens that a draft has taken and that are not stored for its key yet."""
+    """The tokens that a draft has used and that are not yet counted for its key in the store."""
 
     def __init__(self, database: Database, key_id: str) -> None:
         self._database = database
@@ -60,7 +60,7 @@ class CallTokens:
             self._told = chunk.usage.total_tokens
 
     def end(self, *, failed: bool) -> None:
-        """Count the tokens that the model reported, else an estimate; none for a call that failed before any text."""
+        """Count the tokens that the model reported, or an estimate. A call that failed before any text counts none."""
         if not self._told and (any(self._texts) or not failed):
             texts = [message.content for message in self._messages] + ["".join(self._texts)]
             self._told = sum(map(self._model.count_tokens, texts))
@@ -76,7 +76,7 @@ class ModelState:
 
 
 class WatchedModel:
-    """A chat model that passes all calls on to another, and keeps account of its tokens, failures and state."""
+    """A chat model that passes all calls on to another one, and records its tokens, failures and state."""
 
     def __init__(
         self, model: ChatModel, failed: Callable[[str], None], now: Callable[[], float] = time.monotonic
@@ -134,7 +134,7 @@ class WatchedModel:
         await self._model.check()
 
     async def trouble(self) -> str | None:
-        """Return why the model would not answer now, None if it would: as recent calls showed, or else by a check."""
+        """Return why the model would not answer now, None if it would, from its recent calls or from a check."""
         async with self._checking:  # of many probes at once, one checks
             if self._now() > self._state.until:
                 before = self._state.trouble

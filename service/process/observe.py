@@ -1,4 +1,4 @@
-"""Middleware around every request: gives it an id, times, logs and counts it. Never logs its text."""
+"""Middleware around every request: it gives the request an id, times, logs and counts it, without its text."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class Observe:
 
 
 def _route(scope: Scope) -> str:
-    """The path of the route that answered. FastAPI's routes are in the scope; those of Starlette, which serve the
-    API's description and the files of its page, are looked up by their endpoint."""
+    """Return the path of the route that answered. FastAPI's routes are in the scope; Starlette's, which serve the API's
+    description and its page, are looked up by their endpoint."""
     if (named := scope.get("route")) is not None:
         return str(named.path)
     endpoint = scope.get("endpoint")
@@ -78,7 +78,7 @@ def _route(scope: Scope) -> str:
 
 
 def _request_id(scope: Scope) -> str:
-    """The caller's request id if it sent a usable one, so that both logs can be compared; else a new one."""
+    """Return the caller's request id if it is usable, so that both logs can be compared, or else a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id" and USABLE_ID.fullmatch(value):
             return str(value.decode())

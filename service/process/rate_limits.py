@@ -39,14 +39,14 @@ class RateLimited(AccessError):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The requests that a key has left."""
+    """How many requests a key has left."""
 
     limit: int
     remaining: int
     reset_s: float  # seconds until the oldest counted request no longer counts
 
     def headers(self) -> dict[str, str]:
-        """The allowance as the headers ``x-ratelimit-...``, which OpenAI's clients read."""
+        """Return the allowance as the headers ``x-ratelimit-...``, which OpenAI's clients read."""
         return {
             "x-ratelimit-limit-requests": str(self.limit),
             "x-ratelimit-remaining-requests": str(self.remaining),
@@ -63,7 +63,7 @@ class MovingWindow:
         self._lock = threading.Lock()
 
     def hit(self, key_id: str) -> tuple[bool, Allowance]:
-        """Count one request; return whether it may go ahead, and what is left."""
+        """Count one request; return whether it is allowed, and what is left."""
         now = time.monotonic()
         with self._lock:
             while self._taken and next(iter(self._taken.values()))[-1] <= now - self._seconds:
@@ -80,8 +80,8 @@ class MovingWindow:
 
 
 class RateLimits:
-    """Counts requests by key over a moving window, in a storage that processes share or in this process alone; while
-    the storage does not answer, in this process."""
+    """Counts requests by key over a moving window, in a storage that processes share, or in this process alone. While
+    the storage does not answer, this process counts alone."""
 
     def __init__(self, settings: Settings) -> None:
         """Connect to the storage of the counts. Raises InputError if it cannot be used."""
@@ -108,7 +108,7 @@ class RateLimits:
             return False
 
     def take(self, key_id: str) -> tuple[bool, Allowance | None]:
-        """Count one request; return whether it may go ahead, and what is left, None without a limit."""
+        """Count one request; return whether it is allowed, and what is left, or None without a limit."""
         if self._limit is None or self._window is None:
             return True, None
         began = time.monotonic()
@@ -145,8 +145,8 @@ LONGEST_WAIT_S = 10.0  # for a slot; who would wait longer is refused at once
 
 
 class Admission:
-    """Lets a number of drafts be written at once, in the order they come. A draft that would wait too long is refused,
-    with the time after which to ask again: a longer queue would only make all drafts slower."""
+    """Lets a number of drafts be written at once; others wait, first come, first served. A draft that would wait too
+    long is refused, with the time after which to ask again, since a longer queue would only make all drafts slower."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -155,7 +155,7 @@ class Admission:
         self.inside = 0
 
     async def admit(self, events: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-        """Yield the events of a draft, in a slot from the first to the last. Raises Overloaded before the first."""
+        """Yield the events of a draft, in a slot from the first to the last. Raises Overloaded before the first one."""
         async with aclosing(events), self.slot():
             async for event in events:
                 yield event

@@ -1,7 +1,7 @@
 """Temporary folders for imports and backups, and unpacking into them within limits.
 
 A killed process leaves its folder behind; the next import, backup or server removes it. A lock file next to the folder,
-which is locked before the folder is made, tells whether its process is alive.
+which is locked before the folder is made, tells whether the folder's process is alive.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KEPT_AT_MOST = 20  # times the packed size that temporary files may have; texts 
 
 @contextmanager
 def temporary_folder(within: Path | None = None) -> Iterator[Path]:
-    """Make a folder, by default among the system's temporary ones, and remove it at the end."""
+    """Make a folder, by default in the system's temporary folder; remove it at the end of the block."""
     folder = (within or Path(tempfile.gettempdir())) / f"{FOLDER_NAME}{uuid4().hex}"
     try:
         with FileLock(_lock_of(folder), thread_local=False):
@@ -58,7 +58,7 @@ def _lock_of(folder: Path) -> Path:
 
 
 class Unpacking:
-    """Unpacks the files of one source, which has ``packed_bytes``, into a folder, with one limit for all of them."""
+    """Unpacks the files of one source into a folder, with one limit for all, which grows with ``packed_bytes``."""
 
     def __init__(self, source: Path, folder: Path, packed_bytes: int) -> None:
         self._source, self._folder = source, folder
@@ -81,7 +81,7 @@ class Unpacking:
 
 
 def temporary_full(error: Exception) -> StoreError:
-    """The error for a full temporary folder."""
+    """Make the error for a full temporary folder."""
     return StoreError(
         f"The temporary folder {tempfile.gettempdir()} cannot be written ({error}); "
         "free some space there or point TMPDIR elsewhere.",

@@ -1,4 +1,4 @@
-"""Running blocking work (the store, ranking) off the event loop."""
+"""Run blocking work (the store, ranking) off the event loop."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 
 
 async def in_writing_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function that writes to the store as :func:`in_thread` does, in a thread that no reader needs: SQLite has
-    one lock for all writers, and a writer may wait for it for seconds."""
+    """Run a function that writes to the store as :func:`in_thread` does, but in threads of its own: writers may wait
+    seconds for SQLite's one write lock, and readers must not wait with them."""
     return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=_limiter(_writers, WRITERS))
 
 
 def writes(route: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     """Turn a plain function that writes to the store into a route that runs as :func:`in_writing_thread` does. FastAPI
-    by itself runs plain functions in worker threads, which is right for those that only read."""
+    runs plain functions in worker threads, which is right for functions that only read."""
 
     @wraps(route)
     async def in_turn(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -44,8 +44,8 @@ def writes(route: Callable[P, T]) -> Callable[P, Awaitable[T]]:
 
 
 async def in_reading_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function that reads a model's answer as :func:`in_thread` does, one at a time: only one thread computes in
-    any case, and several would keep the event loop waiting."""
+    """Run a function that parses a model's answer as :func:`in_thread` does, but one such function at a time: several
+    would keep the event loop waiting."""
     return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=_limiter(_readers, 1))
 
 
@@ -63,10 +63,10 @@ _readers: RunVar[anyio.CapacityLimiter] = RunVar("readers")
 
 
 class FairThreads:
-    """Threads for work that may take long for one user, apart from those of the store.
+    """Threads for work that may take long for one user, apart from the threads of the store.
 
-    A user whose history is being embedded for the first time holds only a few of them, so other users need not wait.
-    A call that would wait behind too many others is refused at once.
+    A user whose history is being embedded for the first time holds only a few of them, so other users need not wait. A
+    call is refused at once if too many others wait.
     """
 
     IN_ALL, PER_USER = 32, 4
@@ -80,7 +80,7 @@ class FairThreads:
         self._seconds = 0.0  # a moving mean of a call's time
 
     async def run(self, user_id: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function as :func:`in_thread` does, in the user's turn. Raises Overloaded when the queue is full."""
+        """Run a function as :func:`in_thread` does, a few at once per user. Raises Overloaded if the queue is full."""
         if self._inside >= self._most:
             seconds = max(1.0, self._seconds * self._inside / self.IN_ALL)
             raise Overloaded("Too many requests wait for retrieval; try again a little later.", retry_after=seconds)

@@ -1,4 +1,4 @@
-"""Documents set apart: they stay in the history, but drafts do not learn from them until their owner says so."""
+"""Quarantined ("set apart") documents: they stay in the history, but drafts do not learn from them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ IS_APART = documents.c.set_apart.is_not(None) & documents.c.mine.is_not(True)
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The reason why drafts do not learn from a document, and its owner's word on that."""
+    """Whether a document is quarantined: the reason why drafts should not learn from it, and its owner's decision."""
 
     set_apart: str | None = None  # one of REASONS; None: nothing speaks against it
     mine: bool | None = None  # its owner's word on whether it is a sample; None: none given
@@ -46,22 +46,22 @@ SAMPLE = Mark()
 
 
 def reason_of_edit(edit: Edit) -> str | None:
-    """Return why drafts do not learn from a text sent from a draft; None if enough of it is the person's."""
+    """Return why drafts do not learn from a text sent from a draft; None if the person changed enough of it."""
     if edit.words_kept and edit.words_added + edit.words_removed <= FEW:
         return UNCHANGED
     return MOSTLY_DRAFT if edit.machine_share > MOSTLY else None
 
 
 def reason_of_text(document: Document) -> str | None:
-    """Return MACHINE_PROSE for a text that reads like an assistant's prose, else None; :func:`excuse` may lift it."""
+    """Return MACHINE_PROSE for a text that reads like an AI assistant's, or None; :func:`excuse` may release it."""
     if document.timestamp is not None and document.timestamp < SINCE:
         return None
     return MACHINE_PROSE if Tells.of(document.text).exceed(NONE) else None
 
 
 def excuse(connection: Connection, user_ids: Iterable[int]) -> None:
-    """Lift the mark of :func:`reason_of_text` from commit messages, and from texts of users who wrote in the same way
-    before there were assistants."""
+    """Release the users' texts that :func:`reason_of_text` quarantined if they are commit messages, or if the user
+    wrote in the same way before there were AI assistants."""
     for user_id in user_ids:
         owned = documents.c.user_id == user_id
         unsaid = owned & (documents.c.set_apart == MACHINE_PROSE) & documents.c.mine.is_(None)
@@ -83,7 +83,7 @@ def excuse(connection: Connection, user_ids: Iterable[int]) -> None:
 
 
 def set_reason(connection: Connection, user_id: int, document_id: str, reason: str | None) -> None:
-    """Store the reason why drafts do not learn from the document; with None only its owner's word counts."""
+    """Quarantine the document for this reason; with None, release it unless its owner said that it is not theirs."""
     said = case((documents.c.mine.is_(False), NOT_MINE))
     connection.execute(
         update(documents)
@@ -93,7 +93,7 @@ def set_reason(connection: Connection, user_id: int, document_id: str, reason: s
 
 
 def marks(connection: Connection, user_id: int, document_ids: Iterable[str] | None = None) -> dict[str, Mark]:
-    """The marks by id, of these documents or of the whole history; documents without a mark are left out."""
+    """Return by id the marks of these documents, or of the whole history; documents without a mark are left out."""
     query = select(documents.c.document_id, documents.c.set_apart, documents.c.mine).where(
         documents.c.user_id == user_id, documents.c.set_apart.is_not(None)
     )
@@ -103,7 +103,7 @@ def marks(connection: Connection, user_id: int, document_ids: Iterable[str] | No
 
 
 def restore(connection: Connection, user_id: int, line: dict[str, object]) -> bool:
-    """Set a document apart as it was when it was exported; return False if it is set apart already or does not exist.
+    """Quarantine a document as it was when exported; return False if it is quarantined already or does not exist.
 
     Raises InputError if the line's mark is not valid.
     """

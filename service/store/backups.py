@@ -1,5 +1,5 @@
-"""Backups: files that hold a first line, the SHA-256 of all that follows it, a version mark, and a copy of the database
-as an SQLite file, also of a PostgreSQL database."""
+"""Backups. A backup is a file with a first line, the SHA-256 of all that follows, a version mark, and a copy of the
+database as an SQLite file, even if the database itself is PostgreSQL's."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PIECE = 1 << 20  # bytes that are read at a time
 
 @dataclass(frozen=True, slots=True)
 class BackupMark:
-    """A backup's version and what it holds."""
+    """The mark of a backup: the version that wrote it, its time, and its numbers of rows."""
 
     pearl: Annotated[str, Field(pattern=r"^[\w.+-]{1,40}$")]  # the version that wrote it
     schema: Annotated[str, Field(pattern=r"^\d{4}$")]  # the revision of the database's schema
@@ -53,7 +53,7 @@ class BackupMark:
 
 @dataclass(slots=True)
 class Deleted:
-    """Everything that a backup holds and a later state of the same database does not."""
+    """The users, keys and documents of a backup that were deleted from the database later."""
 
     users: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)  # ids
@@ -71,11 +71,12 @@ def copy_at(file: Path) -> Database:
 def write(
     database: Database, path: Path, folder: Path, *, keep: int = 1, advance: Callable[[int], None] = lambda rows: None
 ) -> BackupMark:
-    """Write a backup of one moment, which is read back and compared before it gets its name; return its mark.
+    """Write a consistent backup, and return its mark. The backup is read back and verified before it is moved to
+    ``path``.
 
-    ``keep`` backups stay: the one that was there gets a number behind its name, the oldest is deleted. ``folder`` is
-    for a temporary copy. Raises InputError if ``path`` is another kind of file, or while another backup is written
-    there; StoreError if what was read back is not what was written.
+    ``keep``: the number of backups to keep; the earlier backup gets a number behind its name, the oldest is deleted.
+    ``folder``: for a temporary copy. Raises InputError if ``path`` is another kind of file, or while another backup is
+    written there; StoreError if the backup read back differs from what was written.
     """
     path = path.resolve()
     names = [path, *(path.with_name(f"{path.name}.{number}") for number in range(1, keep))]
@@ -96,7 +97,7 @@ def write(
 
 
 def read(path: Path, into: Path | None = None) -> BackupMark:
-    """Read a whole backup and return its mark; write its copy of the database to the new file ``into``.
+    """Read and check a whole backup, and return its mark; with ``into``, also write its database to that new file.
 
     Raises InputError if the file is no backup, damaged, or of a later version.
     """
@@ -138,8 +139,7 @@ def read(path: Path, into: Path | None = None) -> BackupMark:
 
 
 def deleted_since(backup: Database, present: Database) -> Deleted:
-    """Find what the backup's copy holds and the present database no longer does: users, documents by user and id, and
-    keys."""
+    """Find the users, keys and documents that the backup's copy holds and the present database no longer does."""
     found = Deleted()
     with backup.read() as then, present.read() as now:
         found.keys = sorted(set(then.scalars(select(tables.keys.c.id))) - set(now.scalars(select(tables.keys.c.id))))
@@ -155,7 +155,7 @@ def deleted_since(backup: Database, present: Database) -> Deleted:
 
 
 def keep_local(backup: Database, present: Database) -> int:
-    """Make voices local only in the backup's copy if they are so in the present database; return how many were
+    """Make voices of the backup's copy local only if they are local only in the present database; return how many
     changed."""
     users_, voices_ = tables.users.c, tables.voices.c
     here = select(users_.name, voices_.name).join(tables.voices, voices_.user_id == users_.id).where(voices_.local_only)
@@ -169,8 +169,8 @@ def keep_local(backup: Database, present: Database) -> int:
 
 
 def open_copy(path: Path, copy: Path) -> tuple[BackupMark, Database]:
-    """Write a backup's database into the new file ``copy``, check all of it, and bring its schema up to date. Raises
-    InputError as :func:`read`, and for a database that no backup would hold."""
+    """Write a backup's database into the new file ``copy``, check all of it, and upgrade its schema. Raises InputError
+    as :func:`read` does, and for a database that is not valid."""
     mark = read(path, copy)
     database = copy_at(copy)
     try:
@@ -202,7 +202,7 @@ def _document_ids(connection: Connection, user_id: int) -> set[str]:
 
 
 def _check_replaceable(names: list[Path]) -> None:
-    """Raise InputError for a file that is no backup, which one with its name would replace."""
+    """Check that a new backup would replace no other file. Raises InputError if a file is no backup."""
     for name in names:
         if name.exists() and not (name.is_file() and _is_backup(name)):
             raise InputError(
@@ -260,7 +260,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def _delete_beyond(path: Path, keep: int) -> None:
-    """Delete backups with a number from ``keep`` on: fewer are kept than before."""
+    """Delete the backups whose number is ``keep`` or higher: fewer are kept than before."""
     while (older := path.with_name(f"{path.name}.{keep}")).is_file() and _is_backup(older):
         older.unlink()
         keep += 1
@@ -276,7 +276,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _other(path: Path, first: bytes) -> InputError:
-    """The error for a file that does not begin as a backup of this version does."""
+    """Make the error for a file that does not begin as a backup of this version does."""
     if first.startswith(KIND):
         return InputError(
             f"{path}: is damaged, or was written by a later version of PEARL; install that.", code="schema_newer"
@@ -296,7 +296,7 @@ UNREADABLE = (StoreError, ValueError, TypeError, OverflowError, RecursionError)
 
 
 def check_schema(copy: Path, revision: str) -> None:
-    """Check a backup's SQLite file. Raises InputError unless it is whole, of the revision, and has only our tables."""
+    """Check a backup's SQLite file. Raises InputError if it is damaged, at another revision, or has unknown tables."""
     try:
         with closing(sqlite3.connect(f"{copy.resolve().as_uri()}?immutable=1", uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema=OFF")
@@ -316,7 +316,7 @@ def check_schema(copy: Path, revision: str) -> None:
 
 
 def check_rows(database: Database, counts: dict[str, int]) -> None:
-    """Check all rows. Raises InputError if a value does not fit its column, or if a table has not ``counts`` rows."""
+    """Check all rows. Raises InputError if a value does not fit its column, or a row count differs from ``counts``."""
     for table in metadata.sorted_tables:
         rows = 0
         try:

@@ -37,14 +37,14 @@ class StoredCalibration:
     created_at: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as one flat object, with those of the key."""
+        """Return the fields, including the key's, as one flat object."""
         return {"id": self.id, **asdict(self.key), "settings": self.settings, "figures": self.figures} | {
             "created_at": self.created_at
         }
 
 
 def put(connection: Connection, user_id: int, calibration: StoredCalibration) -> None:
-    """Store a calibration in place of the earlier one with its key. Raises NotFound if user or voice are gone."""
+    """Store a calibration; it replaces one with the same key. Raises NotFound if the user or the voice is gone."""
     if not users.lock(connection, {user_id}):
         raise NotFound("This user was deleted during the calibration; nothing is kept.", code="user_not_found")
     key = calibration.key

@@ -1,4 +1,4 @@
-"""The connection to SQLite or PostgreSQL: transactions, migrations, and PEARL's errors in place of the drivers'."""
+"""The connection to SQLite or PostgreSQL: transactions, migrations, and PEARL's errors instead of the drivers'."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Database:
         pool_size: int = 10,
         forget: Callable[[int], None] | None = None,
     ) -> None:
-        """Make the engine; it connects on first use. ``forget`` is called with the row id of a user of whom data are
-        deleted, and deletes quotes of the data outside of the database.
+        """Prepare the connections; the first is made when it is needed. ``forget`` is called with a user's row id when
+        data of the user are deleted, to delete what quotes these data outside of the database.
 
         Raises InputError if the URL cannot be used.
         """
@@ -67,7 +67,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Yield a connection that reads one state of the data, whatever others change. Raises StoreError on failure."""
+        """Open a transaction that reads one state of the data (a snapshot); yield its connection. Raises StoreError."""
         with self._translated(to_write=False), self.engine.connect() as connection:
             if not self.is_sqlite:  # there a transaction sees one state of the data anyway
                 connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -76,10 +76,10 @@ class Database:
 
     @contextmanager
     def write(self, within_s: float | None = None, *, deletes: bool = False) -> Iterator[Connection]:
-        """Make all changes or none. SQLite's one write lock is taken at the start, so it cannot be lost half-way.
+        """Open a transaction for writing, and yield its connection. All its changes are stored, or none after an error.
 
-        ``within_s`` limits the wait for a lock, in place of the usual time. Raises StoreError (store_locked) after it.
-        With ``deletes`` the transaction may use the disk space that is kept for deletions.
+        ``within_s``: how long to wait for a lock, in place of the usual time. ``deletes``: the transaction may use the
+        disk space that is reserved for deletions. Raises StoreError (store_locked) if the lock does not come in time.
         """
         if deletes and self._files is not None:
             self._files.give_room()
@@ -112,7 +112,7 @@ class Database:
             ) from error
 
     def migrate(self) -> None:
-        """Bring the schema up to date; of several processes that start at once, one does it.
+        """Upgrade the schema to the newest revision. If several processes start at once, only one of them does it.
 
         Raises StoreError for the schema of a later version, or of one that is too early.
         """
@@ -146,8 +146,8 @@ class Database:
                     schema.upgrade(connection)
 
     def schema_version(self, *, to_write: bool = False) -> tuple[str | None, str]:
-        """Return the database's revision and the newest that this code knows. With ``to_write``, raise StoreError if
-        nothing can be stored, as far as that shows without a write and without a lock."""
+        """Return the database's revision and the newest revision that this code knows. ``to_write``: also check,
+        without a write or a lock, that data can be stored. Raises StoreError if they cannot."""
         with self.read() as connection:
             version = schema.current(connection), schema.known()[1]
             if to_write:
@@ -167,11 +167,11 @@ class Database:
             self._files.keep_room()
 
     def forget_deleted(self, within_s: float = ERASURE_WAIT_S) -> bool:
-        """Make what was deleted unreadable in the files as well, as far as the database can. Return False if that is
-        not done after ``within_s``: a reader that began before the deletion may still hold it open.
+        """Erase deleted data from the database's files, too, as far as the database can. Return False if that is not
+        done within ``within_s``: a reader that began before the deletion may still be using the data.
 
-        SQLite overwrites freed pages (``secure_delete``); here its write-ahead log is emptied too. On PostgreSQL
-        a VACUUM frees the pages; the operator has to expire its log and backups.
+        SQLite overwrites freed pages (``secure_delete``), and this empties its write-ahead log. On PostgreSQL a VACUUM
+        frees the pages; the operator has to expire its log and backups.
         """
         with self.read() as connection:
             owed = erasures.newest(connection)
@@ -188,7 +188,7 @@ class Database:
         return True
 
     def erase_owed(self) -> bool:
-        """Try again to complete erasures, also those of an earlier process; True if none is owed any more."""
+        """Try again to erase from the files what was deleted earlier; True if nothing is left to erase."""
         with self.read() as connection:
             if erasures.newest(connection) is None:
                 return True
@@ -215,11 +215,11 @@ class Database:
         return True
 
     def clean_indexes(self, read_again: int = READ_AGAIN) -> None:
-        """Remove the entries of rows that this process erased from large indexes, on PostgreSQL, if otherwise each
-        VACUUM would read more than ``read_again`` pages of a table.
+        """On PostgreSQL, remove index entries of rows that this process erased, if each VACUUM would otherwise read
+        more than ``read_again`` pages of a table.
 
-        VACUUM itself leaves such entries until a fiftieth of a table's pages has deleted rows. Until then it takes
-        longer with every erasure: among 2 million documents half a second in place of 0.05.
+        VACUUM itself keeps such entries until a fiftieth of a table's pages has deleted rows, and takes longer with
+        every erasure: among 2 million documents half a second instead of 0.05.
         """
         if not self._erased:
             return
@@ -283,7 +283,7 @@ def _hold(connection: Any, _record: object) -> None:
 
 @contextmanager
 def _unhurried(connection: Connection) -> Iterator[None]:
-    """Give a statement on PostgreSQL the time that a migration or a VACUUM may take."""
+    """Raise the time limit of PostgreSQL's statements within the block, for a migration or a VACUUM."""
     driver: Any = connection.connection.dbapi_connection
     limit_s, driver.limit_s = driver.limit_s, UNHURRIED_S
     connection.exec_driver_sql("SET statement_timeout = 0")
@@ -388,8 +388,8 @@ def _prepare_sqlite(timeout_s: float, connection: Any, record: Any) -> None:
 
 
 def _switch_to_wal(connection: Any, deadline: float) -> None:
-    """Turn the write-ahead log on, again and again while another program opens the new file: here SQLite does not
-    wait."""
+    """Turn the write-ahead log on. Try again while another program opens the new file, since SQLite does not wait
+    here."""
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -416,5 +416,5 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _milliseconds(seconds: float) -> int:
-    """Milliseconds, at least 1: PostgreSQL takes 0 for no limit."""
+    """Convert seconds to milliseconds, at least 1: PostgreSQL takes 0 for no limit."""
     return max(1, int(seconds * 1000))

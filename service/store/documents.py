@@ -61,10 +61,10 @@ class Page:
 def add(connection: Connection, additions: Sequence[Addition], *, template: str = DEFAULT_TEMPLATE) -> list[AddOutcome]:
     """Add documents of any users, in order; an existing document stays as it is unless an addition replaces it.
 
-    New voices are made with this template, the users' indexes are marked stale, and their embeddings are queued. A text
-    that is no commit message is set apart if it reads like an assistant's prose. Whether its owner always wrote in this
-    way is checked here only for documents that no import brings; an import checks it once, at its end. Raises NotFound
-    if a user is gone, TooLarge if a history would exceed its limit.
+    New voices are made with this template, and jobs to embed the texts are queued. A text that reads like an AI
+    assistant's is quarantined unless it is a commit message. It is released if its owner always wrote in this way: here
+    for documents that no import brings, for an import at its end. Raises NotFound if a user is gone, TooLarge if a
+    history would exceed its limit.
     """
     owners = {addition.user_id for addition in additions}
     if users.lock(connection, owners) != owners:
@@ -126,7 +126,7 @@ def _check_size(connection: Connection, user_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """The parts of a stored document that a later one is compared with."""
+    """The parts of a stored document that are compared with a later version of it."""
 
     content: bytes  # digest of text, request and voice as they came
     digests: Digests
@@ -142,19 +142,19 @@ class _Version:
         return cls(content, keys, document.voice, document.timestamp, document.recipient, document.thread)
 
     def holds(self, document: Document) -> bool:
-        """True if the document has this content, as it came or as it is now: its voice may have been deleted since."""
+        """True if the stored document has this content, now or when it came: its voice may have been deleted since."""
         as_it_is = digests(document) == self.digests and document.voice == self.voice
         return as_it_is or _content_digest(document) == self.content
 
     def differs_beside(self, document: Document) -> bool:
-        """True if the document has another time, recipient or thread; one that it lacks changes nothing."""
+        """True if the document names another time, recipient or thread than the stored one."""
         return any(
             getattr(document, name) not in (None, getattr(self, name)) for name in ("timestamp", "recipient", "thread")
         )
 
     def completing(self, addition: Addition) -> Document:
-        """The addition's document with the stored recipient and thread where it names none, in the stored voice if its
-        owner chose that by hand, or if an import names none."""
+        """Return the addition's document, with the stored recipient and thread if it names none. It gets the stored
+        voice if the owner chose that by hand, or if the addition is an import's and names none."""
         document = addition.document
         unnamed = addition.import_id is not None and document.voice is None
         return replace(
@@ -221,7 +221,7 @@ def digests(document: Document) -> Digests:
 
 
 def all_digests(connection: Connection, user_id: int) -> set[Digests]:
-    """The digests of the text and the request of every document of the history."""
+    """Return for each document of the history the digests of its text and request."""
     rows = connection.execute(
         select(documents.c.text_digest, documents.c.request_digest).where(documents.c.user_id == user_id)
     )
@@ -264,7 +264,7 @@ def _voices_by_user(additions: Sequence[Addition]) -> dict[int, set[str]]:
 
 
 def get(connection: Connection, user_id: int, document_id: str) -> Document:
-    """One document of the user. Raises NotFound if there is none, also for another user's."""
+    """Return a document of the user. Raises NotFound if the user has no document with this id."""
     row = connection.execute(_select(user_id).where(documents.c.document_id == document_id)).first()
     if row is None:
         raise not_found(document_id)
@@ -274,7 +274,7 @@ def get(connection: Connection, user_id: int, document_id: str) -> Document:
 def page(
     connection: Connection, user_id: int, wanted: PageQuery, voice: str | None = None, *, only_apart: bool = False
 ) -> Page:
-    """Return a page of the history, or of one voice of it, in order of time; with ``only_apart`` of what is set apart.
+    """Return a page of the history, or of one voice, in order of time; ``only_apart``: only quarantined documents.
 
     Raises InputError if ``after`` is no document of the user.
     """
@@ -298,7 +298,7 @@ def all_of_user(connection: Connection, user_id: int, voice: str | None = None) 
 
 
 def stream(connection: Connection, user_id: int, batch: int = 500) -> Iterator[Document]:
-    """Yield the history, oldest first, with a batch in memory at a time."""
+    """Yield the history, oldest first; ``batch``: the number of documents in memory at a time."""
     last: str | None = None
     while True:
         one_page = page(connection, user_id, PageQuery(batch, last))
@@ -343,7 +343,7 @@ def remove_all(connection: Connection, user_id: int, chosen: ColumnElement[bool]
 
 
 def change_voice(connection: Connection, user_id: int, document_id: str, voice: str | None) -> Document:
-    """Move the document to another voice, made if it is new, or to none; return the document. Raises NotFound."""
+    """Move the document to a voice, made if it is new, or to none; return the document. Raises NotFound."""
     users.lock(connection, {user_id})
     before = get(connection, user_id, document_id)
     if before.voice == voice:
@@ -361,7 +361,7 @@ def change_voice(connection: Connection, user_id: int, document_id: str, voice: 
 
 
 def claim(connection: Connection, user_id: int, document_id: str, *, mine: bool) -> None:
-    """Store its owner's word on whether drafts may learn from the document. Raises NotFound."""
+    """Store the owner's decision whether drafts may learn from the document (``mine``). Raises NotFound."""
     users.lock(connection, {user_id})
     this = (documents.c.user_id == user_id) & (documents.c.document_id == document_id)
     reason = documents.c.set_apart if mine else func.coalesce(documents.c.set_apart, apart.NOT_MINE)
@@ -376,7 +376,7 @@ def _select(user_id: int) -> Select[Any]:
 
 
 def of_voice(user_id: int, voice: str | None) -> Select[Any]:
-    """The query for the history, or for one voice of it."""
+    """Make the query for the history, or for one voice of it."""
     query = _select(user_id)
     return query if voice is None else query.where(documents.c.voice == voice)
 

@@ -1,4 +1,4 @@
-"""The stored drafts. Of the documents behind a draft only ids and scores are kept; of its variants also the texts."""
+"""The stored drafts, with the texts of their variants. Of its evidence documents a draft keeps only ids and scores."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MOST = sys.float_info.max
 
 
 def column_values(table: Table, line: dict[str, Any]) -> dict[str, Any]:
-    """Return a line's values for the table's columns, without nulls. Raises InputError for a missing or unfit one."""
+    """Convert an exported line to the table's values, without nulls. Raises InputError if one is missing or unfit."""
     values = {}
     for column in table.columns:
         value = line.get(column.name)
@@ -111,7 +111,7 @@ class StoredDraft:
         return [document["id"] for document in self.retrieval["documents"]]
 
     def draft(self, texts: Mapping[str, str]) -> Draft:
-        """Restore the draft as the pipeline returned it, with its documents' ``texts`` by id; empty if missing."""
+        """Convert to the draft of the pipeline. ``texts``: its documents' texts by id; a missing text is empty."""
         evidence = self.retrieval
         scored = (
             ScoredDocument(Document(shown["id"], texts.get(shown["id"], "")), shown["score"])
@@ -208,7 +208,7 @@ def add(
 
 
 def _kept_claim(claim: Claim) -> dict[str, Any]:
-    """The claim without its text where the draft has it."""
+    """Convert a claim to JSON, without its text if the draft contains that."""
     return asdict(claim) | {"text": claim.text if claim.start is None else None}
 
 
@@ -227,7 +227,7 @@ def _edges(kept: Mapping[str, Any] | None) -> Edges | None:
 
 
 def edges_in(retrieval: Mapping[str, Any]) -> Edges:
-    """Return the edges of a draft, stored in its column ``retrieval``."""
+    """Return the edges of a draft (its greeting and sign-off set by rule) from its column ``retrieval``."""
     return _edges(retrieval.get("edges")) or Edges()
 
 
@@ -242,15 +242,16 @@ def _variant(kept: dict[str, Any], text: str) -> Variant:
 
 
 def texts_of(text: str, retrieval: Mapping[str, Any]) -> list[str]:
-    """The texts of a draft and of its further variants, from two of its columns."""
+    """Return the texts of a draft and of its further variants from its columns ``text`` and ``retrieval``."""
     return [text, *(str(variant["text"]) for variant in retrieval.get("variants", ())[1:])]
 
 
 def measured(
     text: str, retrieval: Mapping[str, Any], sent: str, variant: int | None = None
 ) -> tuple[Edit, dict[str, Any]]:
-    """Measure the edit that turned a draft with these columns into the ``sent`` text, from its ``variant``, or else
-    from the nearest; return it and the columns of feedback on it. Edges set by rule are no words of the machine."""
+    """Measure the edit that made the ``sent`` text from a draft, given by its columns ``text`` and ``retrieval``;
+    return the edit, and values for the feedback's columns. ``variant``: the index of the edited text; None: the nearest
+    one. Edges that were set by rule do not count as the machine's words."""
     edges = edges_in(retrieval)
     edits = [edit_between(edges.without(each), edges.without(sent)) for each in texts_of(text, retrieval)]
     taken = min(range(len(edits)), key=lambda index: edits[index].distance) if variant is None else variant
@@ -260,7 +261,7 @@ def measured(
 
 
 def get(connection: Connection, user_id: int, draft_id: str, *, param: str = "draft_id") -> StoredDraft:
-    """One draft of the user. Raises NotFound, also for another user's; ``param`` names the id's field in the error."""
+    """Return a draft of the user. Raises NotFound if there is none; ``param``: the field named in the error."""
     row = connection.execute(select(drafts).where(drafts.c.user_id == user_id, drafts.c.id == draft_id)).first()
     if row is None:
         raise _not_there(draft_id, param)
@@ -268,7 +269,7 @@ def get(connection: Connection, user_id: int, draft_id: str, *, param: str = "dr
 
 
 def texts(connection: Connection, user_id: int) -> Iterator[tuple[float, str]]:
-    """Yield the times and texts of the user's drafts, including those of variants."""
+    """Yield the time and the text of each draft of the user, and of each variant."""
     columns = drafts.c.created_at, drafts.c.text, drafts.c.retrieval
     for row in connection.execute(select(*columns).where(drafts.c.user_id == user_id)):
         for text in texts_of(row.text, row.retrieval):
@@ -288,7 +289,7 @@ def _not_there(draft_id: str, param: str) -> NotFound:
 
 
 def page(connection: Connection, user_id: int, wanted: PageQuery) -> DraftPage:
-    """Return a page of drafts in order of time; words are looked for in requests and texts.
+    """Return a page of drafts in order of time; words are searched in their requests and texts.
 
     Raises InputError if ``after`` is no draft of the user.
     """
@@ -307,7 +308,7 @@ def page(connection: Connection, user_id: int, wanted: PageQuery) -> DraftPage:
 def evidence_texts(
     connection: Connection, user_id: int, shown: Iterable[StoredDraft], characters: int
 ) -> dict[str, str]:
-    """The first ``characters`` of the documents that drafts were written from, by id, as the documents are now."""
+    """Return by id the first ``characters`` of the documents that these drafts were written from, as they are now."""
     wanted = {document_id for draft in shown for document_id in draft.evidence}
     beginning = func.substr(documents.c.text, 1, characters)
     rows = connection.execute(
@@ -327,12 +328,12 @@ def lines_of_user(connection: Connection, user_id: int) -> Iterator[dict[str, An
 
 
 def of_line(line: dict[str, Any]) -> StoredDraft:
-    """The draft of an exported line. Raises InputError if the line is not one of :func:`lines_of_user`."""
+    """Convert an exported line to a draft. Raises InputError if the line is not one of :func:`lines_of_user`."""
     return _stored(SimpleNamespace(**dict.fromkeys(drafts.columns.keys()) | _line_values(line, 0)))
 
 
 def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
-    """Store a draft that was exported, under its :func:`restored_id`; return False if it is stored already.
+    """Store a draft that was exported, under the id of :func:`restored_id`; return False if it is stored already.
 
     Raises InputError if the line is not one of :func:`lines_of_user`.
     """
@@ -345,9 +346,9 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
 
 
 def restored_id(connection: Connection, user_id: int, draft_id: str) -> str:
-    """The id under which an import stores a draft: its own, or one made from that if another user has a draft with it.
+    """Return the id for an imported draft: its own, or one made from that if another user has a draft with its id.
 
-    Without the draft its feedback would be lost as well, and what was sent from it would count as the user's own words.
+    A draft must not be left out: what was sent from it would then count as the user's own words.
     """
     owner = connection.scalar(select(drafts.c.user_id).where(drafts.c.id == draft_id))
     return draft_id if owner in (None, user_id) else f"draft_{digest(str(user_id), draft_id).hex()}"

@@ -1,4 +1,4 @@
-"""Stored embeddings of documents' texts and requests, by the digest of the text."""
+"""Stored embeddings of the texts and requests of documents, by a digest of the text (text key)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def text_key(text: str) -> bytes:
 
 
 def of_user(connection: Connection, user_id: int, encoder: str, keys: Collection[bytes]) -> dict[bytes, Vector]:
-    """The user's embeddings by this encoder, by text key: all stored ones of ``keys``, and maybe others."""
+    """Return the user's stored embeddings by this encoder, by text key: those of ``keys``, and maybe others."""
     import numpy as np
 
     wanted = select(embeddings.c.text_digest, embeddings.c.vector).where(
@@ -39,7 +39,7 @@ def of_user(connection: Connection, user_id: int, encoder: str, keys: Collection
 
 
 def missing(connection: Connection, user_id: int, encoder: str, limit: int) -> list[str]:
-    """Texts and requests of the user that have no embedding yet, at most ``limit``, each once."""
+    """Return at most ``limit`` texts and requests of the user without an embedding, without duplicates."""
     used = _texts(user_id)
     lacking = select(used.c.digest, used.c.text).where(_is_missing(used, user_id, encoder))
     rows = connection.execute(lacking.order_by(used.c.timestamp.desc()).limit(limit))
@@ -47,7 +47,7 @@ def missing(connection: Connection, user_id: int, encoder: str, limit: int) -> l
 
 
 def missing_size(connection: Connection, user_id: int, encoder: str) -> tuple[int, int]:
-    """The number of texts and requests without an embedding, and their characters, of each at most READ."""
+    """Return the number of texts and requests without an embedding, and of their characters, at most READ for each."""
     used = _texts(user_id)
     length = func.length(used.c.text)
     each = select(used.c.digest, func.max(case((length > READ, READ), else_=length)).label("read"))
@@ -62,7 +62,7 @@ def _is_missing(used: Subquery, user_id: int, encoder: str) -> ColumnElement[boo
 
 
 def add(connection: Connection, user_id: int, encoder: str, vectors: Mapping[bytes, Vector]) -> None:
-    """Store the vectors whose text is still in the history: a document deleted meanwhile must not leave a trace."""
+    """Store the vectors, by text key. Vectors of texts that were deleted in the meantime are skipped."""
     users.lock(connection, {user_id})
     used = _used(connection, user_id, vectors.keys())
     rows = [
@@ -87,7 +87,7 @@ def drop_all_unused(connection: Connection, user_id: int) -> None:
 
 
 def _used(connection: Connection, user_id: int, keys: Collection[bytes]) -> set[bytes]:
-    """The keys among these that a text or a request of the history has."""
+    """Return those of the keys that belong to a text or request of the history."""
     used = _texts(user_id)
     return {bytes(key) for key in connection.scalars(select(used.c.digest).where(used.c.digest.in_(keys)))}
 

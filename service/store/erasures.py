@@ -1,4 +1,4 @@
-"""Deletions whose traces in the database's files are still to be overwritten: a row (note) each until that is done."""
+"""Notes (rows) about deletions: a note stays until the deletion's traces in the files are overwritten."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOT_ALL_VISIBLE = text("""
 
 
 def owe(connection: Connection, user_id: int) -> None:
-    """Note, in the transaction that deletes, that the files have to be cleaned after it. Delete at once quotes of the
+    """Note, in the transaction that deletes, that the files must be cleaned after it. Also delete what quotes the
     user's data outside of the database; if that fails, so does the transaction."""
     connection.execute(insert(erasures).values(requested_at=time.time()))
     forget = connection.get_execution_options().get("pearl_forget")
@@ -40,21 +40,21 @@ def owe(connection: Connection, user_id: int) -> None:
 
 
 def newest(connection: Connection) -> int | None:
-    """The id of the newest note of a deletion; None if there is none."""
+    """Return the id of the newest note; None if there is none."""
     newest_id = connection.scalar(select(func.max(erasures.c.id)))
     return None if newest_id is None else int(newest_id)
 
 
 def settle(connection: Connection, up_to: int) -> None:
-    """Delete the notes up to the id ``up_to``: the files were cleaned of their deletions."""
+    """Delete the notes up to the id ``up_to``, after the files were cleaned."""
     connection.execute(delete(erasures).where(erasures.c.id <= up_to))
 
 
 def still_seen(connection: Connection) -> bool:
-    """True while a transaction on PostgreSQL may still see what was deleted."""
+    """True while a transaction on PostgreSQL may still read what was deleted."""
     return bool(connection.scalar(STILL_SEEN))
 
 
 def read_again(connection: Connection, pages: int) -> list[str]:
-    """The names of the tables of which every VACUUM on PostgreSQL reads more than this number of pages."""
+    """Return the names of the PostgreSQL tables of which each VACUUM reads more than ``pages`` pages."""
     return list(connection.scalars(NOT_ALL_VISIBLE, {"names": list(metadata.tables), "pages": pages}))

@@ -1,4 +1,4 @@
-"""Errors of the databases' drivers, translated into PEARL's own: what is wrong, where, and what to do."""
+"""Translate errors of the databases' drivers into PEARL's own, which say what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLOSED = ("unable to open database file", "file is not a database")
 
 
 def standby() -> StoreError:
-    """The error for a PostgreSQL server that takes no changes."""
+    """Make the error for a PostgreSQL server that takes no changes."""
     return StoreError(
         "PostgreSQL takes no changes: it is a standby, or was set read-only. Name its primary in PEARL_DATABASE_URL, "
         "or let it write again.",
@@ -33,7 +33,7 @@ def standby() -> StoreError:
 
 
 def explain(error: DBAPIError, file: str | None) -> StoreError:
-    """Translate a driver's error into PEARL's own; ``file`` is the SQLite database's, None on PostgreSQL."""
+    """Translate a driver's error into PEARL's own; ``file``: the SQLite database's file, None on PostgreSQL."""
     sqlstate = getattr(error.orig, "sqlstate", None)
     cause = sqlstate or str(error.orig).lower()
 

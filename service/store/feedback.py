@@ -1,4 +1,4 @@
-"""Feedback on drafts: a text that was sent is a document of the history and half of a training pair."""
+"""Feedback on drafts. A text that was sent becomes a document of the history and, with its request, a training pair."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def add(
     final_text: str | None,
     variant: int | None = None,
 ) -> Feedback:
-    """Record feedback on a draft; the same feedback a second time changes nothing. ``variant`` is the index of the text
-    that was taken; without it the text nearest to ``final_text``, or the first one.
+    """Record feedback on a draft; the same feedback a second time changes nothing. ``variant``: the index of the text
+    that was sent or edited; None: the text nearest to ``final_text``, or the first one.
 
     Raises NotFound for an unknown draft, Conflict if other feedback was given before or a document with the draft's id
     has another text than was sent.
@@ -84,7 +84,7 @@ def add(
 
 
 def sent_drafts(connection: Connection, user_id: int, document_ids: Iterable[str]) -> dict[str, Feedback]:
-    """The feedback of these documents, by document id; documents that were not sent from a draft are left out."""
+    """Return the feedback by document id, for those of the documents that were sent from a draft."""
     listed = feedback.c.user_id == user_id, documents_table.c.document_id.in_(list(document_ids))
     sent = map(_feedback, connection.execute(_select().where(*listed)))
     return {str(entry.document_id): entry for entry in sent}

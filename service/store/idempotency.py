@@ -32,11 +32,11 @@ class Call:
 
 
 def begin(connection: Connection, call: Call) -> StoredResponse | None:
-    """Claim the call's key. Return None if the call is to be carried out, with :func:`finish` in the transaction that
-    stores its result; otherwise the answer that the call got before.
+    """Claim the call's key. Return None if the caller must now do the work, and store its answer by :func:`finish`
+    together with its result. If the call was answered before, return that answer.
 
-    If this is called in the transaction that does the work, another call with the key waits until that ends. If the
-    work takes too long for that, the claim is committed first, and :func:`renew` and :func:`abandon` are used.
+    Short work runs in the same transaction, and another call with the key waits until that ends. For long work the
+    claim is committed first; then :func:`renew` keeps the claim, and :func:`abandon` ends it.
 
     Raises InputError if the key was used for another call, Conflict while the first call is under way, NotFound if the
     user is gone.
@@ -68,7 +68,7 @@ def begin(connection: Connection, call: Call) -> StoredResponse | None:
 
 
 def finish(connection: Connection, call: Call, answer: StoredResponse) -> None:
-    """Store the answer to a call. Raises Conflict if the call was taken for dead and another one claimed the key."""
+    """Store the answer to a call. Raises Conflict if its claim had lapsed and another call claimed the key."""
     done = connection.execute(update(idempotency).where(_claimed(call)).values(status=answer.status, body=answer.body))
     if not done.rowcount:
         raise _in_progress()
@@ -80,8 +80,8 @@ def renew(connection: Connection, call: Call) -> None:
 
 
 def redate(connection: Connection, call: Call) -> None:
-    """Set a claim that is dated in the future to now: the clock was set back. To be called in a separate transaction
-    before :func:`begin`. A call that still runs renews the claim; if it died, the claim lapses in time."""
+    """Set a claim that is dated in the future, since the clock was set back, to now, so that it can lapse. Must be
+    called in a separate transaction before :func:`begin`."""
     now = steady_time()
     ahead = (idempotency.c.created_at > now + call.abandoned_s) & idempotency.c.status.is_(None)
     connection.execute(update(idempotency).where(_of(call), ahead).values(created_at=now))

@@ -1,4 +1,4 @@
-"""Generated identifiers: sortable by time, unguessable, with a prefix for the kind of thing."""
+"""Make identifiers that sort by time and cannot be guessed, with a prefix for the kind of thing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def new_id(prefix: str) -> str:
 
 
 def digest(*parts: str | None) -> bytes:
-    """A digest of the parts, 16 bytes. None and "" differ in it, and so do the same characters in other parts."""
+    """Make a 16-byte digest of the parts. None and "" give different digests; so do ("ab", "c") and ("a", "bc")."""
     state = hashlib.blake2b(digest_size=16)
     for part in parts:
         state.update(b"\xff" if part is None else part.encode() + b"\xfe")  # bytes that UTF-8 never uses

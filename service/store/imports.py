@@ -1,4 +1,4 @@
-"""Past imports: what each added to a user's history, so that it can be shown and undone."""
+"""Past imports: what each import added to a user's history, so that the import can be shown and undone."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def list_all(connection: Connection, user_id: int) -> list[PastImport]:
 
 
 def undo(connection: Connection, user_id: int, id: str) -> Undone:
-    """Delete the documents that the import brought, except those that their owner has changed by hand, and the voices
-    that it made and that nothing uses. If the import was still running and brought more, it can be undone again.
+    """Undo an import: delete the documents that it brought, except those that their owner has changed by hand, and its
+    unused voices. An import that was still running, and brought more since, can be undone again.
 
     Raises NotFound, also for another user's import, and Conflict if it was undone already.
     """
@@ -111,7 +111,7 @@ def count_unchanged(connection: Connection, user_id: int, id: str) -> int:
 
 
 def _unchanged(id: str) -> ColumnElement[bool]:
-    """The condition for documents that the import brought and that were not changed by hand since."""
+    """Make the condition for documents that the import brought and that were not changed by hand since."""
     return (documents_table.c.import_id == id) & documents_table.c.changed_at.is_(None)
 
 
@@ -130,7 +130,7 @@ def _not_there(id: str) -> NotFound:
 
 
 def ids_of_source(connection: Connection, user_id: int, *, importer: str, source: str) -> set[str]:
-    """Ids of the documents that imports of this source brought, without those that were changed by hand since."""
+    """Return the ids of documents that imports of this source brought, except documents changed by hand since."""
     of_source = select(imports.c.id).where(
         imports.c.user_id == user_id, imports.c.importer == importer, imports.c.source == source
     )
@@ -146,7 +146,7 @@ def ids_of_source(connection: Connection, user_id: int, *, importer: str, source
 
 
 def remove_documents(connection: Connection, user_id: int, ids: Collection[str]) -> int:
-    """Delete the documents with these ids; return the number of those that were in the history."""
+    """Delete the documents with these ids; return how many there were."""
     listed = list(ids)
     return sum(
         documents.remove_all(

@@ -1,4 +1,4 @@
-"""The queue of background work that outlives a request: at most one job of a kind per user."""
+"""The queue of background jobs, which outlive a request: at most one job of a kind per user."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Job:
 
 
 def enqueue(connection: Connection, kind: str, user_ids: set[int]) -> None:
-    """Queue a job of this kind for these users; one that runs already is run again afterwards."""
+    """Queue a job of this kind for these users; a job that is running already runs again afterwards."""
     rows = [
         {"user_id": user_id, "kind": kind, "state": QUEUED, "attempts": 0, "created_at": time.time()}
         for user_id in sorted(user_ids)
@@ -38,13 +38,13 @@ def enqueue(connection: Connection, kind: str, user_ids: set[int]) -> None:
 
 
 def queued(connection: Connection, kind: str, user_ids: Collection[int]) -> set[int]:
-    """The users among these whose job waits in the queue."""
+    """Return those of the users whose job waits in the queue."""
     waiting = (jobs.c.kind == kind) & (jobs.c.state == QUEUED) & jobs.c.user_id.in_(user_ids)
     return set(connection.scalars(select(jobs.c.user_id).where(waiting))) if user_ids else set()
 
 
 def claim(connection: Connection, kind: str, now: float | None = None, first: Collection[int] = ()) -> Job | None:
-    """Take the oldest job that waits, or whose process stopped renewing its lease; None if there is none.
+    """Take the oldest job that waits or whose process stopped renewing its lease; None if there is none.
 
     Jobs of the users ``first`` go before all others.
     """
@@ -67,7 +67,7 @@ def claim(connection: Connection, kind: str, now: float | None = None, first: Co
 
 
 def renew(connection: Connection, job: Job, now: float | None = None) -> Job | None:
-    """Renew the lease of a running job; None if the job was queued again or taken over meanwhile."""
+    """Renew the lease of a running job; None if the job was queued again, or taken over by another process."""
     now = time.time() if now is None else now
     renewed = connection.execute(update(jobs).where(_held(job)).values(claimed_at=now))
     return Job(job.id, job.user_id, job.kind, now) if renewed.rowcount else None

@@ -35,7 +35,7 @@ KEY_BY_DIGEST = _KEY.where(keys.c.digest == bindparam("digest"))
 
 @dataclass(frozen=True, slots=True)
 class TokenBudget:
-    """The tokens that a key's drafts may take in a day (UTC), and those that they took today."""
+    """How many tokens a key's drafts may use in a day (UTC), and how many they have used today."""
 
     per_day: int
     spent: int  # today, so far
@@ -52,7 +52,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class KeyId:
-    """A key named by its id, as in a session, in place of the key itself."""
+    """The id of a key, as a session holds it, in place of the key itself."""
 
     id: str  # as in Identity
 
@@ -72,7 +72,7 @@ class UnknownUser(AccessError):
 
 @dataclass(frozen=True, slots=True)
 class KeySummary:
-    """The facts about a key that do not reveal it."""
+    """What can be told about a key without revealing it."""
 
     id: str
     name: str | None
@@ -88,7 +88,7 @@ class KeySummary:
 
 @dataclass(frozen=True, slots=True)
 class KeyTerms:
-    """The owner's choices for a new key."""
+    """The owner's settings for a new key."""
 
     name: str | None = None
     expires_at: float | None = None  # None: never
@@ -156,7 +156,7 @@ def identify(connection: Connection, key: str | KeyId | UserName, acting_for: st
 
 
 def identify_service(connection: Connection, key: str) -> str:
-    """The id of a service key. Raises Unauthenticated for an unknown or expired key, AccessError for a user's key."""
+    """Return a service key's id. Raises Unauthenticated if it is unknown or expired, AccessError for a user's key."""
     row = _in_force(connection, key)
     if row.user_id is not None:
         raise AccessError("This is for the service's operator: use a key made with 'pearl keys create --service'.")
@@ -185,7 +185,7 @@ def _budget(row: Any) -> TokenBudget | None:
 
 
 def spend(connection: Connection, key_id: str, tokens: int) -> None:
-    """Add to the tokens that the key's drafts took today."""
+    """Add ``tokens`` to the number that the key's drafts used today."""
     today, columns = _today(), keys.c
     spent = case((columns.spent_on == today, columns.tokens_spent + tokens), else_=tokens)
     connection.execute(update(keys).where(columns.id == key_id).values(spent_on=today, tokens_spent=spent))
@@ -227,8 +227,8 @@ def _granted(connection: Connection, key_id: str, all_users: bool, name: str) ->
 
 
 def _names(header: str) -> tuple[str, ...]:
-    """The names that X-Pearl-User may mean, the literal one first. Many clients can only send ASCII, so other letters
-    may be escaped as in a URL."""
+    """Return the names that X-Pearl-User may mean, the literal one first. Many clients can only send ASCII, and escape
+    other letters as in a URL."""
     return (*spellings(header), *spellings(storable(unquote(header))))
 
 
@@ -239,7 +239,7 @@ def is_valid(connection: Connection, key: str) -> bool:
 
 
 def note_uses(connection: Connection, uses: Mapping[str, float]) -> None:
-    """Record when keys (by id) were last used; a later time recorded by another process stays."""
+    """Record the time of the last use of keys, by id; a later time recorded by another process stays."""
     for key_id, when in sorted(uses.items()):
         later = keys.c.last_used_at.is_(None) | (keys.c.last_used_at < when)
         connection.execute(update(keys).where(keys.c.id == key_id, later).values(last_used_at=when))
@@ -286,7 +286,7 @@ WRITTEN_EVERY_S = 60.0  # between stored uses of a key
 
 
 class KeyUses:
-    """Collects uses of keys: requests call ``note``, which takes only a lock; ``flush`` stores the uses later."""
+    """Collects uses of keys: ``note`` is quick and writes nothing; ``flush`` stores the noted uses later."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Reading a user's rows by pages, in order of time, and searching them for words."""
+"""Read a user's rows page by page, in order of time, and search them for words."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def page_of(
     order: Sequence[Column[Any]],
     searched: Sequence[str],
 ) -> tuple[list[Row[Any]], bool]:
-    """Return the page's rows, fewer than the limit if they are long, and whether more follow. The ``order`` must be
-    unique; ``searched`` are the columns in which words are searched.
+    """Return the rows of a page, and whether more rows follow; long rows make a page shorter than its limit. ``order``:
+    columns that order the rows uniquely; ``searched``: names of the columns in which words are searched.
 
     Raises InputError if no row of the query has the id ``after``.
     """
@@ -66,8 +66,8 @@ def page_of(
 
 
 def _containing(rows: Iterable[Row[Any]], words: str, columns: Sequence[str]) -> Iterator[Row[Any]]:
-    """Yield the rows that have every word in one of the columns, case-folded here: SQLite folds only ASCII. Both
-    apostrophes are the same: phones and word processors write another than keyboards."""
+    """Yield the rows that have each of the words in one of the columns, ignoring case and the kind of apostrophe.
+    SQLite itself would ignore only the case of ASCII letters."""
     parts = folded(words.replace("’", "'")).split()
     for row in rows:
         text = folded("\n".join(getattr(row, column) for column in columns).replace("’", "'"))

@@ -27,7 +27,8 @@ class LimitedConnection(Connection[Any]):
 
 
 def connect(timeout_s: float, *arguments: Any, **more: Any) -> LimitedConnection:
-    """Connect as psycopg does; statements may take STATEMENT times the limit ``timeout_s`` of a lock, and GRACE_S."""
+    """Connect as psycopg does, with a time limit for answers: STATEMENT times ``timeout_s`` (for locks), and
+    GRACE_S."""
     made = LimitedConnection.connect(*arguments, **more)
     made.limit_s = STATEMENT * timeout_s + GRACE_S
     return made

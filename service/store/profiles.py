@@ -50,8 +50,8 @@ def get(connection: Connection, user_id: int, voice: str | None) -> StoredProfil
 
 
 def instructed_voice(connection: Connection, user_id: int, name: str | None) -> Voice:
-    """The voice as drafts use it, with the standing lines of its profile below its instructions; None: the whole
-    history. Raises NotFound for an unknown voice."""
+    """Return the voice as drafts use it: its instructions, and below them its voice card's lines if these are standing
+    instructions. ``name`` None: the whole history. Raises NotFound for an unknown voice."""
     voice = Voice("") if name is None else voices.get(connection, user_id, name)
     card = get(connection, user_id, name)
     lines = card.instructions if card.standing else ""
@@ -59,7 +59,7 @@ def instructed_voice(connection: Connection, user_id: int, name: str | None) -> 
 
 
 def put(connection: Connection, user_id: int, profile: StoredProfile) -> None:
-    """Store a profile in place of the earlier one of its voice. Raises NotFound if the user or the voice is gone."""
+    """Store a profile; it replaces the earlier one of its voice. Raises NotFound if the user or the voice is gone."""
     if not users.lock(connection, {user_id}):
         raise NotFound("This user was deleted.", code="user_not_found")
     if profile.voice is not None:
@@ -108,8 +108,8 @@ def restore(connection: Connection, user_id: int, line: dict[str, Any]) -> bool:
 
 
 def checked_choice(name: str, value: Any, with_text: tuple[str, ...] = (CORRECTED,)) -> LineChoice:
-    """Read a choice on the line ``name`` from JSON. Raises InputError for an unknown state, a correction without a
-    text, and a text with a state not in ``with_text``: in exports a confirmed line has its text, too."""
+    """Read a choice on the line ``name`` from JSON. ``with_text``: the states that may have a text. Raises InputError
+    for an unknown state, a correction without a text, or a text that the state may not have."""
     check_id(name, param="name")
     state, text = (value.get("state"), value.get("text")) if isinstance(value, dict) else (None, None)
     if state not in STATES:

@@ -1,4 +1,4 @@
-"""The replies kept for calibrations: a file per user in PEARL_HOME, used by one calibration at a time."""
+"""The chat model's replies that calibrations keep: a file per user in PEARL_HOME, used by one calibration at a time."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ MAIL = "mail"  # how far the mail accounts of each user were read (service/mail/
 
 @contextmanager
 def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
-    """Open the kept replies of the user's calibrations. Raises InputError while another calibration for the user runs,
-    and for a damaged file.
-
-    The lock ends with its process, however that ends. If an error says that the user was deleted, the file is deleted.
-    """
+    """Open the kept replies of the user's calibrations, and lock them while the block runs. If the block raises an
+    error that says that the user was deleted, delete them. Raises InputError while another calibration for the user
+    runs, and for a damaged file."""
     from filelock import FileLock, Timeout  # every command that deletes loads this module
 
     private_folder(home)
@@ -49,7 +47,7 @@ def kept_replies(home: Path, user: User) -> Iterator[ReplyStore]:
 
 
 def forget_replies(home: Path, user_id: int | None = None) -> None:
-    """Delete the files of a deleted user, or of all users: in another database a user may have the same number."""
+    """Delete the files of a deleted user, or of all users: another database may give a user the same number."""
     for folder in (FOLDER, MAIL):
         for path in (home / folder).glob("*" if user_id is None else f"{user_id}.*"):
             path.unlink(missing_ok=True)

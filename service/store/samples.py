@@ -1,4 +1,4 @@
-"""The samples of a history, which show its owner's manner: the texts that are not set apart."""
+"""The samples of a history, from which its owner's manner is learned: the texts that are not quarantined."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from service.store.tables import documents as table
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Limits on the part of a history that is read, newest texts first; None: no limit."""
+    """Limits on the part of a history that is read, newest texts first; None means no limit."""
 
     texts: int | None = None
     longest: int | None = None  # characters of a text or request; the rest is cut
@@ -30,11 +30,10 @@ RANKED = Sample(characters=20_000_000)  # each takes ten bytes of memory in an i
 
 
 def newest_samples(connection: Connection, user_id: int, voice: str | None, sample: Sample) -> list[Document]:
-    """Return the newest documents of the history, or of one voice of it, oldest first, without those that are set
-    apart; no more than the sample allows, but at least one.
+    """Return the newest documents of the history, or of one voice, oldest first: as many as ``sample`` allows, but at
+    least one. Quarantined documents are left out.
 
-    Drafts must not learn from drafts: one that was sent with few changes is left out until its owner says that it is
-    theirs, and so is every later document with the same text, such as the sent mail in an import.
+    Every later document with the text of a quarantined one is left out, too, such as the sent mail in an import.
     """
     apart = _texts_apart(connection, user_id)
     query = of_voice(user_id, voice).add_columns(table.c.text_digest, table.c.mine)
@@ -57,7 +56,7 @@ def newest_samples(connection: Connection, user_id: int, voice: str | None, samp
 
 
 def _texts_apart(connection: Connection, user_id: int) -> dict[bytes, float]:
-    """The digests of texts that are set apart, with the time of the first document of each text."""
+    """Return the digests of quarantined texts, with the time of the first document of each text."""
     rows = connection.execute(
         select(table.c.text_digest, func.min(table.c.timestamp))
         .where(table.c.user_id == user_id, IS_APART)

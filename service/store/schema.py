@@ -1,4 +1,4 @@
-"""The revision of the database's schema, the oldest and newest known ones, and the upgrade to the newest."""
+"""The database's schema: its revision, the oldest and newest known revisions, and the upgrade to the newest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TABLE = "alembic_version"
 
 
 def known() -> tuple[str, str]:
-    """The oldest and the newest revision that this code knows: the numbers in the names of migrations."""
+    """Return the oldest and the newest revision that this code knows, by the numbers in the names of migrations."""
     numbers = sorted(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
     return numbers[0], numbers[-1]
 
@@ -32,8 +32,8 @@ def current(connection: Connection) -> str | None:
 
 
 def trouble(revision: str | None) -> StoreError | None:
-    """Return the error for a database of this revision; None if the revision is the newest. With the code
-    ``schema_missing`` the database can be upgraded."""
+    """Return the error for a database of this revision; None if the revision is the newest. A database whose error has
+    the code ``schema_missing`` can be upgraded."""
     oldest, newest = known()
     if revision == newest:
         return None
@@ -56,8 +56,8 @@ def trouble(revision: str | None) -> StoreError | None:
 
 
 def trouble_at_work(revision: str | None) -> StoreError | None:
-    """Return the error for a process that already works on a database of this revision. None also if a later version
-    has upgraded it and only added to it: a migration that removes something begins a new hundred of numbers."""
+    """Return the error for a process that already works on a database of this revision; None if it can go on. It can if
+    a later version only added to the schema: a migration that removes something begins a new hundred of numbers."""
     newest = known()[1]
     if revision is not None and revision > newest and revision[:-2] == newest[:-2]:
         return None
@@ -65,8 +65,8 @@ def trouble_at_work(revision: str | None) -> StoreError | None:
 
 
 def upgrade(connection: Connection) -> None:
-    """Bring the schema up to date within the connection's transaction: create the tables in an empty database, run the
-    missing migrations in any other."""
+    """Upgrade the schema within the connection's transaction: create the tables in an empty database, run the missing
+    migrations in any other."""
     from alembic import command
 
     config = configuration()
@@ -79,7 +79,8 @@ def upgrade(connection: Connection) -> None:
 
 
 def configuration() -> Config:
-    """The configuration by which alembic finds the migrations. Alembic is imported only here: it is rarely needed."""
+    """Make the configuration by which alembic finds the migrations. Alembic is imported only here: it is rarely
+    needed."""
     from alembic.config import Config
 
     config = Config()

@@ -18,8 +18,8 @@ WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 class SqliteFiles:
-    """Checks the files before each transaction. SQLite goes on with open files that are deleted or replaced, and the
-    process ends by a signal (SIGBUS) if the index of the log, which is mapped into memory, is cut or immutable."""
+    """Checks an SQLite database's files before each transaction. SQLite itself would go on with deleted or replaced
+    files, and the process would crash (SIGBUS) if the index of the write-ahead log were truncated or immutable."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -35,7 +35,7 @@ class SqliteFiles:
             self._opened = _identity(self.file)
 
     def check(self, *, to_write: bool) -> None:
-        """Raise StoreError if a transaction would be lost or end the process: store_gone, store_read_only."""
+        """Check that a transaction would neither be lost nor crash. Raises StoreError: store_gone, store_read_only."""
         if self._opened is None:
             return
         self._check_there()
@@ -51,7 +51,7 @@ class SqliteFiles:
             self._index_bytes = max(size, self._index_bytes)
 
     def check_kept(self) -> None:
-        """Raise StoreError unless the transaction just committed is in files that the next start will find."""
+        """Check after a commit that the next start will find the data. Raises StoreError if it will not."""
         try:
             with self._wal.open("rb") as log:
                 begins = log.read(4)
@@ -73,7 +73,7 @@ class SqliteFiles:
             )
 
     def check_room(self) -> None:
-        """Raise StoreError if the disk takes no data, as far as that can be seen without a write."""
+        """Check, without a write, that the disk has room for data. Raises StoreError if it has not."""
         self._check_folder()
         folder = self.file.resolve().parent
         if shutil.disk_usage(folder).free < LEAST_ROOM:
@@ -103,7 +103,7 @@ class SqliteFiles:
 
 
 def _identity(file: Path) -> tuple[int, int] | None:
-    """Device and inode of the file; None if it is missing or empty: SQLite writes a head when it opens a file."""
+    """Return the file's device and inode; None if it is missing or empty, as no file is that SQLite opened."""
     try:
         found = file.stat()
     except OSError:
@@ -112,7 +112,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
 
 
 def _fill(file: IO[bytes], size: int) -> None:
-    """Fill the file to this size. Not every system can do that without writing."""
+    """Fill the file to this size, without writing if the system can do that."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
         return

@@ -256,7 +256,7 @@ erasures = Table(
 
 
 def upsert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """Return the INSERT of the database, which has ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
+    """Make an INSERT that has ``on_conflict_do_nothing`` and ``on_conflict_do_update``, for this kind of database."""
     if connection.dialect.name == "sqlite":
         from sqlalchemy.dialects.sqlite import insert
 

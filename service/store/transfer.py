@@ -1,4 +1,4 @@
-"""Copying everything from one database into another, SQLite or PostgreSQL, in one transaction."""
+"""Copy everything from one database into another, SQLite or PostgreSQL, in one transaction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS_AT_ONCE = 100  # in memory; a document may have a megabyte
 
 @dataclass(slots=True)
 class Content:
-    """The number of rows of a table, and a digest of them in which their order does not count."""
+    """The number of a table's rows, and a digest of the rows that does not depend on their order."""
 
     rows: int = 0
     digest: int = 0  # the sum of the rows' SHA-256
@@ -34,10 +34,10 @@ def copy_all(
     source: Database, target: Database, advance: Callable[[int], None] = lambda rows: None, *, replaces: bool = False
 ) -> dict[str, int]:
     """Copy all rows with their ids, or none; return the number of rows by table. ``advance`` is called with the number
-    of rows of each batch. With ``replaces`` the target's rows are deleted first, in the same transaction.
+    of rows of each batch. ``replaces``: delete the target's rows first, in the same transaction.
 
     Both schemas must be up to date. Raises InputError if the target is not empty, StoreError if something cannot be
-    copied, or if the target's rows afterwards differ from those read.
+    copied, or if the target's rows afterwards differ from the source's.
     """
     with source.read() as reading, target.write(deletes=replaces) as writing:
         if replaces:
@@ -52,8 +52,8 @@ def copy_all(
 
 
 def check_usable(target: Database, *, to_replace: bool = False) -> None:
-    """Check the target of a copy before its schema is made. Raises InputError if it holds tables of another program or,
-    unless ``to_replace``, rows."""
+    """Check the target of a copy before its schema is made. Raises InputError if it holds another program's tables, or
+    if it holds rows and they are not ``to_replace``."""
     with target.read() as connection:
         names = set(inspect(connection).get_table_names())
         if names and VERSION_TABLE not in names:
@@ -63,13 +63,13 @@ def check_usable(target: Database, *, to_replace: bool = False) -> None:
 
 
 def rows_of(database: Database) -> int:
-    """The number of rows of all tables."""
+    """Count the rows of all tables."""
     with database.read() as connection:
         return sum(connection.scalar(select(func.count()).select_from(table)) or 0 for table in metadata.sorted_tables)
 
 
 def check_empty(connection: Connection, among: set[str] | None = None) -> None:
-    """Check that no table, or none ``among`` those named, has rows. Raises InputError if one has."""
+    """Check that the tables named in ``among``, or all tables, have no rows. Raises InputError if one has."""
     filled = [
         table.name
         for table in metadata.sorted_tables
@@ -131,7 +131,7 @@ def _by_columns(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _carry_on_numbering(reading: Connection, writing: Connection) -> None:
-    """Make the target continue the source's ids, and those it gave itself, so that it never gives one again."""
+    """Make the target's next ids follow all that either database has given, so that no id is given twice."""
     for table in metadata.sorted_tables:
         column = table.autoincrement_column
         if column is None:

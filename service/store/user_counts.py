@@ -1,4 +1,4 @@
-"""Counts: of everything in the store, and of what each user has."""
+"""Count everything in the store, and what each user has."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def tenant_id(connection: Connection) -> int:
 
 
 def ensure(connection: Connection, names: set[str]) -> dict[str, User]:
-    """Return the users by name; make missing ones, with composed letters (NFC) in their names."""
+    """Return the users by name; make missing users, with composed letters (NFC) in their names."""
     owner = tenant_id(connection)
     known = set(connection.scalars(select(users.c.name).where(users.c.name.in_(names))))
     stored = {name: name if name in known else composed(name) for name in names}
@@ -78,8 +78,7 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 def find_address(connection: Connection, name: str) -> User | None:
-    """The user whose name is this mail address in whatever case, in which issuers and proxies differ; None if there is
-    none, or if the name is no address."""
+    """Return the user whose name is this mail address, ignoring case; None without one, or if it is no address."""
     wanted = as_address(name)
     if "@" not in name:
         return None
@@ -89,13 +88,13 @@ def find_address(connection: Connection, name: str) -> User | None:
 
 
 def as_address(name: str) -> str:
-    """Return a mail address in lower case, any other name unchanged, and also an address with letters beyond ASCII: in
-    lower case those of two people may be the same."""
+    """Return an ASCII mail address in lower case, and any other name unchanged: addresses of two people with letters
+    beyond ASCII may be the same in lower case."""
     return name.lower() if "@" in name and name.isascii() else name
 
 
 def check_room(connection: Connection, most: int) -> None:
-    """Raise AccessError if there are ``most`` users or more."""
+    """Check that another user can be made. Raises AccessError if there are ``most`` users or more."""
     if (connection.scalar(select(func.count()).select_from(users)) or 0) >= most:
         raise AccessError(
             f"There are {most:,} users, the most with which a sign-on makes another; ask the operator.",
@@ -104,7 +103,7 @@ def check_room(connection: Connection, most: int) -> None:
 
 
 def get(connection: Connection, name: str) -> User:
-    """The user of this name, for commands. Raises NotFound with what to do about it."""
+    """Return the user of this name, for commands. Raises NotFound that says what to do about it."""
     user = find(connection, name)
     if user is None:
         raise NotFound(
@@ -117,7 +116,7 @@ def get(connection: Connection, name: str) -> User:
 
 
 def chosen(connection: Connection, name: str | None) -> User:
-    """The named user, or without a name the only user. Raises NotFound; InputError if there are several."""
+    """Return the named user; None: the only user. Raises NotFound if there is none, InputError if there are several."""
     if name is not None:
         return get(connection, name)
     rows = connection.execute(select(users.c.id, users.c.name).order_by(users.c.name)).all()
@@ -139,12 +138,12 @@ def has_other(connection: Connection, name: str) -> bool:
 
 
 def keep_others_out(connection: Connection) -> None:
-    """Let no other transaction make a user until this transaction ends: each new user refers to the tenant's row."""
+    """Keep all other transactions from making a user until this transaction ends."""
     connection.execute(select(tenants.c.id).where(tenants.c.id == tenant_id(connection)).with_for_update())
 
 
 def history_version(connection: Connection, user_id: int) -> int:
-    """A number that changes whenever the user's documents do. Raises NotFound if the user is gone."""
+    """Return a number that changes whenever the user's documents change. Raises NotFound if the user is gone."""
     version = connection.scalar(HISTORY_VERSION, {"id": user_id})
     if version is None:
         raise NotFound("This user was deleted.", code="user_not_found")

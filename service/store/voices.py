@@ -59,7 +59,7 @@ def check_instructions(text: str, *, param: str = "instructions") -> str:
 
 
 def chosen(name: str | None) -> str | None:
-    """The voice that a call names; None for the whole history, whether by its name or by no name."""
+    """Return the voice that a call names; None for the whole history, which ``pearl`` or a missing name means."""
     return None if name == WHOLE_HISTORY else name
 
 
@@ -94,7 +94,8 @@ def local_only(connection: Connection, user_id: int) -> frozenset[str]:
 
 
 def kept_here(name: str, reader: str) -> AccessError:
-    """The error that refuses to show a local-only voice's texts to ``reader``."""
+    """Make the error that refuses to show a local-only voice's texts. ``reader``: a clause that says to whom, such as
+    "'gpt-4o' runs elsewhere"."""
     return AccessError(
         f"The voice '{name}' is local only, and {reader}. Write with the embedded model or an endpoint on this machine "
         f"(PEARL_LLM_BASE_URL=http://127.0.0.1:PORT/v1), or allow it with `pearl voices set {quote(name)} "
@@ -142,7 +143,7 @@ def get_counted(connection: Connection, user_id: int, name: str) -> Voice:
 
 
 def get_or_whole(connection: Connection, user_id: int, name: str) -> Voice:
-    """The voice with the number of its documents, WHOLE_HISTORY with that of all documents. Raises NotFound."""
+    """Return the voice, or the whole history for WHOLE_HISTORY, with the number of its documents. Raises NotFound."""
     if name != WHOLE_HISTORY:
         return get_counted(connection, user_id, name)
     return Voice(WHOLE_HISTORY, documents=count_documents(connection, user_id))
@@ -164,8 +165,8 @@ def ensure(
     template: str = DEFAULT_TEMPLATE,
     import_ids: Mapping[int, str | None] = MappingProxyType({}),
 ) -> bool:
-    """Make missing voices (user row id -> names) with this template; return True if any was made. ``import_ids``: by
-    user, the import that makes the voices."""
+    """Make these voices (user row id -> names) if they are missing, with this template; return True if any was made.
+    ``import_ids``: by user, the import that makes the voices."""
     rows = [
         {
             "user_id": user_id,
@@ -194,8 +195,8 @@ def remove_unused(connection: Connection, user_id: int, import_id: str) -> None:
 
 
 def remove(connection: Connection, user_id: int, name: str) -> None:
-    """Delete the voice; its documents and drafts stay in the history, in no voice. Raises NotFound, and Conflict for a
-    local-only voice with documents, which would be protected no more."""
+    """Delete the voice; its documents and drafts stay in the history, without a voice. Raises NotFound, and Conflict
+    for a local-only voice with documents, which would lose their protection."""
     lock(connection, {user_id})  # before the voice's row: calls that add documents to the voice lock the user first
     if name in local_only(connection, user_id) and count_documents(connection, user_id, documents.c.voice == name):
         raise Conflict(

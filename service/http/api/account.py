@@ -1,4 +1,4 @@
-"""``GET /v1/export`` and ``DELETE /v1/me``: everything of one user, out and gone; and the answer to any deletion."""
+"""``GET /v1/export`` and ``DELETE /v1/me``: export or delete everything of one user; and the answer to any deletion."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ERASING = (
 
 
 class Erasing(BaseModel):
-    """Deleted, with traces left in the database's files for a while."""
+    """The answer to a deletion whose traces stay in the database's files for a while."""
 
     object: Literal["deletion"] = Field(description="Always `deletion`.", examples=["deletion"])
     status: Literal["erasing"] = Field(description="Always `erasing`.", examples=["erasing"])
@@ -46,7 +46,7 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 
 
 def deletion_answer(erased: bool) -> Response:
-    """Make the answer: 204 without a body, or 202 if traces are left in the files."""
+    """Make the answer to a deletion: 204 without a body, or 202 if traces stay in the database's files."""
     if erased:
         return Response(status_code=204)
     return JSONResponse(Erasing(object="deletion", status="erasing", message=ERASING).model_dump(), 202)
@@ -66,9 +66,9 @@ def deletion_answer(erased: bool) -> Response:
 async def export(
     request: Request, services: ServicesDep, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """Voices, documents, drafts, calibrations with the replies they keep, feedback and profiles. Under an
-    Idempotency-Key a repeated call is recognised, and answered from the data as it is then: a stored copy would
-    outlive what you delete."""
+    """Export your voices, documents, drafts, feedback, profiles, and calibrations with the model's replies kept for
+    them. A call that is repeated under an Idempotency-Key gets the data as they are then: a stored copy would outlive
+    what you delete."""
     headers = {"content-disposition": 'attachment; filename="pearl-export.json"'}
     if idempotency_key is not None:
         recognised = await once(
@@ -83,7 +83,7 @@ async def export(
 
 
 class WrittenExport(StreamingResponse):
-    """Streams an export; closes its file at the end, also if the client left before the first piece."""
+    """Streams an export from its file, and closes the file at the end, even if the client leaves early."""
 
     def __init__(self, file: IO[bytes], headers: dict[str, str]) -> None:
         super().__init__(iter(lambda: file.read(PIECE), b""), media_type="application/json", headers=headers)
@@ -110,8 +110,8 @@ def _write_export(services: Services, user: User) -> IO[bytes]:
 @router.delete("/me", status_code=204, responses=ANSWERS, summary="Delete yourself and everything of yours")
 @writes
 def delete_me(services: ServicesDep, caller: Caller) -> Response:
-    """History, voices, embeddings, drafts, feedback, jobs and keys, for good, on SQLite from the files of the database
-    too; PostgreSQL writes over the freed space later."""
+    """Delete your history, voices, embeddings, drafts, feedback, jobs and keys for good. SQLite also erases them from
+    the database's files; PostgreSQL overwrites the freed space later."""
     with services.database.write(deletes=True) as connection:
         users.remove(connection, caller.user.id)
         forget_replies(services.settings.home, caller.user.id)  # if this fails the user stays: no one could ask again

@@ -1,5 +1,4 @@
-"""``POST /v1/blind-pairs``: a text of the caller's and a draft for the same request, to tell apart without a name on
-them."""
+"""``POST /v1/blind-pairs``: one of the caller's own texts and a draft for the same request, for a blind comparison."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ SHORTEST, LONGEST = 15, 150  # words of a text that can be told apart in a minut
 
 
 class BlindPairIn(KnownFields):
-    """A pair to make."""
+    """A request for a blind pair."""
 
     voice: Name | None = Field(
         None, description="Only texts of this voice; the whole history if absent or `pearl`.", examples=["email"]
@@ -58,9 +57,9 @@ class BlindPairOut(OfRecord):
 
 @router.post("/blind-pairs", summary="Make a pair for a blind test")
 async def blind_pair(request: Request, services: ServicesDep, caller: Caller, body: BlindPairIn) -> BlindPairOut:
-    """Draw one of your newer texts whose request is known, and draft that request as if the text were not there: from
-    older texts alone, without copies of it, and without questions. The draft is not recorded. Texts that are set
-    apart or were sent from a draft are not drawn, for they would be held against themselves."""
+    """Pick at random one of your newer texts whose request is known, and draft that request as if the text did not
+    exist: only from older texts, without copies of it, and without questions to you. The draft is not recorded. Texts
+    that were sent from a draft, or from which drafts do not learn, are never picked."""
     voice = voices.chosen(body.voice)
     drawn, left = await in_thread(_drawn, services, caller.user.id, voice, frozenset(body.seen))
     job = DraftJob(
@@ -84,8 +83,8 @@ async def blind_pair(request: Request, services: ServicesDep, caller: Caller, bo
 
 
 def _drawn(services: Services, user_id: int, voice: str | None, seen: frozenset[str]) -> tuple[Document, int]:
-    """Draw a text that was not seen; return it, and how many are left after it. Raises NotFound for an unknown voice,
-    InputError if no text is left."""
+    """Pick at random a text that is not in ``seen``; return the text, and the number of texts left. Raises NotFound for
+    an unknown voice, InputError if no text is left."""
     with services.database.read() as connection:
         if voice is not None:
             voices.get(connection, user_id, voice)

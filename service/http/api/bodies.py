@@ -1,7 +1,7 @@
-"""Reading bodies: after the key, within limits, off the event loop.
+"""Read request bodies: only after the key is checked, within limits of size, and off the event loop.
 
-A route of the class :class:`KeyedRoute` checks the key in the headers first; without one no byte of the body is read.
-The body is counted while it arrives, and parsed and checked in a thread.
+A route of the class :class:`KeyedRoute` checks the key in the headers first, and reads nothing of the body without a
+key. The body's size is checked while it arrives; a thread parses and validates the body.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PIECE = 65_536  # bytes scanned at a time
 
 @dataclass(frozen=True, slots=True)
 class JsonLimits:
-    """The most that a body may have."""
+    """The limits on the structure of a JSON body."""
 
     values: int  # in all
     fields: int = 200  # in one object
@@ -48,7 +48,7 @@ class JsonLimits:
 
 
 class JsonScan:
-    """Counts the values, fields and levels of a body, piece by piece."""
+    """Checks a JSON body while it arrives: counts its values, the fields of its objects and its levels of nesting."""
 
     def __init__(self, limits: JsonLimits) -> None:
         self._limits = limits
@@ -59,7 +59,7 @@ class JsonScan:
         self._fields: list[int | None] = []  # of every object that is open; None for an array
 
     def feed(self, data: bytes) -> None:
-        """Scan the next bytes. Raises TooLarge, or Malformed if they are nested too deep or cannot be JSON."""
+        """Scan the next bytes. Raises TooLarge for too many values, Malformed for deep nesting or broken JSON."""
         for start in range(0, len(data), PIECE):
             self._count(self._outside_strings(self._carried + data[start : start + PIECE]))
 
@@ -120,7 +120,7 @@ RETRY_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """The most that a route takes."""
+    """The limits on the body of a route's requests."""
 
     json: JsonLimits
     bytes: int = 4_000_000  # two texts of 1 MB, and room for escapes
@@ -139,14 +139,14 @@ LIMITS = {
 
 
 class LargeBodies:
-    """Limits the large bodies held at once. A user's second one waits for their first, so that no other user waits."""
+    """Limits how many large request bodies are in memory at once: a few in all, and one for each user."""
 
     def __init__(self, at_once: int = LARGE_AT_ONCE) -> None:
         self._all = asyncio.Semaphore(at_once)
         self._of_user: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
 
     async def enter(self, user_id: int, seconds: float, stack: AsyncExitStack) -> None:
-        """Wait for a turn, which ``stack`` releases. Raises Overloaded if none comes free in ``seconds``."""
+        """Wait for a place, which ``stack`` frees at its exit. Raises Overloaded if none is free within ``seconds``."""
         try:
             async with asyncio.timeout(seconds):
                 await stack.enter_async_context(self._of_user.setdefault(user_id, asyncio.Semaphore(LARGE_OF_USER)))
@@ -202,14 +202,13 @@ class KeyedRoute(APIRoute):
 
 
 class OperatorRoute(KeyedRoute):
-    """A keyed route for programs that watch the service."""
+    """A route for programs that monitor the service; it checks their service key first."""
 
     let_in = staticmethod(authenticate_operator)
 
 
 class Arrived(Request):
-    """A request whose body is read and checked. FastAPI gets the checked records as its JSON; checking those again only
-    looks at their types."""
+    """A request whose body was read and validated before; :meth:`json` returns the validated records."""
 
     def __init__(self, request: Request, body: bytes, value: Any) -> None:
         super().__init__(request.scope, request.receive)
@@ -229,7 +228,7 @@ def _is_json(content_type: str) -> bool:
 
 @asynccontextmanager
 async def _read(request: Request, limits: BodyLimits) -> AsyncIterator[bytes]:
-    """Read the whole body. A large one holds a turn of LargeBodies until it is answered, so that memory has a bound."""
+    """Read the whole body. A large body keeps its place in LargeBodies until it is answered, to bound the memory."""
     length = request.headers.get("content-length", "")
     announced = int(length) if length.isdecimal() else 0
     if announced > limits.bytes:
@@ -288,7 +287,7 @@ OF_OTHERS = {"OpenAI-compatible", "Anthropic-compatible", "Ollama-compatible", "
 
 
 async def refuse_other_encodings(request: Request) -> None:
-    """Check the address, for every route. Raises Malformed for a path or query that is not UTF-8."""
+    """Check on every route that path and query are UTF-8. Raises Malformed if they are not."""
     for part in (request.scope["raw_path"], request.scope["query_string"]):
         try:
             unquote_to_bytes(part).decode()
@@ -299,8 +298,8 @@ async def refuse_other_encodings(request: Request) -> None:
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
-    """Check the query, for every route but those of other APIs. Raises InputError with the first unknown parameter and
-    the known ones."""
+    """Check the query parameters of a request, except on routes in another API's format. Raises InputError that names
+    the first unknown parameter and all known ones."""
     route = request.scope["route"]
     needed, tags = (route.dependant, route.tags) if isinstance(route, APIRoute) else (Dependant(), [])
     if not request.query_params or not OF_OTHERS.isdisjoint(tags):

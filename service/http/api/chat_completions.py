@@ -1,6 +1,6 @@
-"""``POST /v1/chat/completions`` and ``GET /v1/models``: a writing tool works by changing its base URL.
+"""``POST /v1/chat/completions`` and ``GET /v1/models``: OpenAI's chat API, for tools whose base URL can be changed.
 
-The last user message is the request, together with the earlier ones that it follows up on; system messages are
+The last user message is the request, together with the earlier messages that it follows up on; system messages are
 instructions. The model id names the voice; ``pearl`` stands for the whole history.
 """
 
@@ -34,8 +34,8 @@ router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], route_class=KeyedRo
 
 
 class ChatMessage(BaseModel):
-    """A message of the conversation. Calls of tools and their results are passed over, as `x-pearl-ignored` says: what
-    came of them stands in the answer behind them. So is a message without content."""
+    """A message of the conversation. Tool calls, tool results and messages without content are ignored, as
+    `x-pearl-ignored` says: the answer that follows a tool call has its outcome."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -71,9 +71,9 @@ class StreamOptions(BaseModel):
 
 
 class ChatIn(calls.CallIn):
-    """The fields of OpenAI's API that make sense here. Others are passed over, and `x-pearl-ignored` names those that
-    would have changed the answer; what a text cannot answer is refused. Tools that the caller would run are passed
-    over, for the model may leave them uncalled; tools that OpenAI's server would run are refused."""
+    """The fields of OpenAI's API that have a meaning here. Other fields are ignored; `x-pearl-ignored` names those that
+    would have changed the answer. A call that asks for more than a text is refused. Tools that the client would run are
+    ignored; tools that OpenAI's server would run are refused."""
 
     model_config = ConfigDict(json_schema_extra=describe(UNUSED))
 
@@ -134,7 +134,7 @@ def list_models(
     before_id: Cursor = None,
     anthropic_version: AnthropicVersion = None,
 ) -> dict[str, Any]:
-    """All at once, as OpenAI's API lists them; with `anthropic-version` a page, as Anthropic's does."""
+    """List all models, as OpenAI's API does; with `anthropic-version` one page, as Anthropic's API does."""
     with services.database.read() as connection:
         listed = voices.list_all(connection, caller.user.id)
     named = [(voice.name, voice.created_at) for voice in listed if voice.name != WHOLE_HISTORY]
@@ -182,15 +182,15 @@ CHUNK = 'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{
 
 @router.post("/chat/completions", summary="Draft through OpenAI's API", **streams(CHUNK))
 async def create_completion(request: Request, services: ServicesDep, caller: Caller, body: ChatIn) -> calls.Answer:
-    """Run the pipeline of `POST /v1/drafts`, in OpenAI's shape.
+    """Write a draft as `POST /v1/drafts` does, in OpenAI's format.
 
-    What a chat client asks on its own account (titles, tags, follow-up questions) goes to the model as it is, without
-    your history, and is not recorded; `pearl.stage` is then `passed_on`.
+    A task of the chat client's own (a title, tags, follow-up questions) goes to the model unchanged, without your
+    history, and is not recorded; `pearl.stage` is then `passed_on`.
 
-    `pearl` has `stage`, `retrieval`, `calibration` and `claims` as in `POST /v1/drafts`; with `n` above 1 also
-    `variants`, without their texts. In a stream the chunk with the last `finish_reason` has it; the choices come one
-    after the other, and the chunk that ends one has what `pearl.variants` says of it. A stream that fails ends with an
-    event that has `error`, in place of `[DONE]`."""
+    The field `pearl` has `stage`, `retrieval`, `calibration` and `claims` as in `POST /v1/drafts`; with `n` above 1
+    also `variants`, without their texts. A stream sends the choices one after the other. The chunk that ends a choice
+    has its entry of `pearl.variants`; the chunk with the last `finish_reason` has the whole of `pearl`. A stream that
+    fails ends with an event that has `error`, in place of `[DONE]`."""
     return await calls.answer(request, services, caller, body.call(), partial(_Completion, body=body))
 
 

@@ -1,4 +1,4 @@
-"""Answers to the commands of a home's owner, which come over the home's socket."""
+"""Answer the commands (such as ``pearl draft``) that the owner of PEARL_HOME sends over its socket."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ORDER = TypeAdapter(Order)
 
 
 class CommandLine:
-    """ASGI middleware: over the home's socket it answers commands, without a key and for the user that they name; all
-    other connections get the API, where there is no such route."""
+    """ASGI middleware that answers commands over the socket in PEARL_HOME, without a key, for the user that a command
+    names. All other connections get the API."""
 
     def __init__(self, app: ASGIApp, services: Services, admission: Admission) -> None:
         self._app, self._services, self._admission = app, services, admission
@@ -66,6 +66,6 @@ class CommandLine:
 
 
 def _failed(body: dict[str, Any]) -> bytes:
-    """The line of an error that the stream itself found: the server stops, or something unexpected."""
+    """Encode an error of the stream itself for the command: the server stops, or something unexpected happened."""
     error = body["error"]
     return encode(Failed(PearlError.__name__, error["message"], None, error["code"], None))

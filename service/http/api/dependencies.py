@@ -49,7 +49,7 @@ async def get_services(request: Request) -> Services:
 
 
 def admission_of(request: Request) -> Admission:
-    """The limit on the drafts that this worker writes at once."""
+    """The limit on how many drafts this worker writes at once."""
     admission: Admission = request.app.state.admission
     return admission
 
@@ -61,13 +61,13 @@ def sessions_of(request: Request) -> Sessions:
 
 
 def sign_on_of(request: Request) -> SignOn:
-    """The users whom issuers and proxies name."""
+    """The sign-on, which finds users by an issuer's token or a trusted proxy's header."""
     sign_on: SignOn = request.app.state.sign_on
     return sign_on
 
 
 def proxied_user(request: Request) -> UserName | None:
-    """The user whom a trusted proxy names in a header; None without one. Raises AccessError for another's header."""
+    """The user whom a trusted proxy names in a header, or None. Raises AccessError if anybody else sends the header."""
     connected = request.scope.get(CONNECTED, request.scope.get("client"))
     return sign_on_of(request).proxied(request.scope["headers"], connected and connected[0])
 
@@ -103,7 +103,7 @@ async def authenticate(request: Request) -> Identity:
 
 
 def add_headers(request: Request, headers: dict[str, str]) -> None:
-    """Send these headers with the answer, whatever it will be."""
+    """Send these headers with the answer to the request, even if the answer is an error."""
     request.state.extra_headers = {**getattr(request.state, "extra_headers", {}), **headers}
 
 
@@ -154,8 +154,8 @@ def _identify(
 def identify(
     services: Services, sign_on: SignOn, key: str | KeyId | UserName, acting_for: str | None = None
 ) -> Identity:
-    """Find who calls, and note the use of a key; make a user at the first sight of their name where the operator allows
-    that. Raises as :func:`keys.identify`."""
+    """Identify the caller, and record that the key was used. A user who signs on for the first time is made if the
+    operator allows new users. Raises what :func:`keys.identify` raises."""
     try:
         with services.database.read() as connection:
             identity = keys.identify(connection, key, acting_for)

@@ -44,7 +44,7 @@ MOST_AT_ONCE = 1000
 
 
 class DocumentIn(KnownFields):
-    """A text the caller wrote. ``user_id``, as in the lines of a history file, is accepted and not read."""
+    """A text that you wrote. ``user_id``, which the lines of a history file have, is accepted and ignored."""
 
     id: Name | None = Field(None, description="Your name for it; made up if absent.", examples=["mail-2041"])
     text: Text = Field(description="The text that was written.", examples=["Kettle's on. See you at ten."])
@@ -206,7 +206,7 @@ async def add_documents(
     ],
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Add all documents or none. One that is stored already changes nothing; other content under its id is a 409."""
+    """Add all documents or none. A stored document changes nothing; a stored id with other content is a 409."""
     documents_in = body if isinstance(body, list) else body.documents if isinstance(body, DocumentsIn) else [body]
     additions = [Addition(caller.user.id, entry.document(), mine=entry.mine) for entry in documents_in]
     _check_ids([addition.document for addition in additions])
@@ -305,8 +305,8 @@ def delete_documents(
         Query(alias="import", description="Documents of this import that you did not change by hand since."),
     ] = None,
 ) -> BulkDeletion:
-    """Exactly one of the two is needed. The drafts that the documents were sent from go with them. Everything of yours
-    goes with `DELETE /v1/me`."""
+    """Delete all documents of a voice or of an import: name exactly one. The drafts that they were sent from are
+    deleted too. `DELETE /v1/me` deletes everything of yours."""
     if (voice is None) == (import_id is None):
         raise InputError(
             "Say which documents: 'voice' or 'import', one of the two. DELETE /v1/me deletes everything of yours.",
@@ -356,7 +356,7 @@ class DocumentChange(KnownFields):
 @router.patch("/{id:path}", summary="Move a document to another voice, or say whether it is yours")
 @writes
 def change_document(services: ServicesDep, caller: Caller, id: DocumentId, body: DocumentChange) -> DocumentOut:
-    """The voice stays what you made it when the document is imported again. A new voice is made."""
+    """The document keeps a voice set here when it is imported again. A voice that does not exist is made."""
     if "voice" not in body.model_fields_set and body.mine is None:
         raise InputError("Say what to change: 'voice' or 'mine'.", param="voice", code="missing_field")
     user_id = caller.user.id
@@ -371,15 +371,15 @@ def change_document(services: ServicesDep, caller: Caller, id: DocumentId, body:
 @router.delete("/{id:path}", status_code=204, responses=ANSWERS, summary="Delete a document")
 @writes
 def delete_document(services: ServicesDep, caller: Caller, id: DocumentId) -> Response:
-    """Delete the document, its embedding and the draft it was sent from for good, on SQLite from the files of the
-    database too; PostgreSQL writes over the freed space later."""
+    """Delete the document, its embedding and the draft it was sent from for good. SQLite also erases them from the
+    database's files; PostgreSQL overwrites the freed space later."""
     with services.database.write(deletes=True) as connection:
         documents.remove(connection, caller.user.id, id)
     return deletion_answer(services.forget_deleted(caller.user.id))
 
 
 def _marked(connection: Connection, user_id: int, listed: list[Document]) -> list[DocumentOut]:
-    """The documents as the API shows them, those set apart with the reason, those sent from drafts with
+    """Convert documents to their API form: a quarantined document has the reason, a document sent from a draft has
     ``sent_draft``."""
     ids = [document.id for document in listed]
     sent, marks = feedback.sent_drafts(connection, user_id, ids), apart.marks(connection, user_id, ids)

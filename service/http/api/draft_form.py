@@ -1,4 +1,4 @@
-"""A draft as every route and ``pearl draft --json`` show it."""
+"""The JSON form of a draft, in every route and in ``pearl draft --json``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NoteOut(OfRecord):
 
 
 class DecidedByOut(OfRecord):
-    """The source of theta, margin and k for this draft."""
+    """Where this draft's theta (revise below it), margin and k (documents to show) come from."""
 
     code: str = Field(
         description="`calibrated`, `by_hand` (PEARL_REVISE_BELOW) or `not_calibrated`.", examples=["not_calibrated"]
@@ -102,7 +102,7 @@ class TextScoresOut(OfRecord):
 
 
 class EditOut(OfRecord):
-    """An edit that was executed."""
+    """A replacement of some words of the draft."""
 
     start: int = Field(description="Its place in `first_text`, in characters (Unicode code points).", examples=[0])
     span: str = Field(description="The words that stood there.", examples=["I hope this finds you well. "])
@@ -142,7 +142,7 @@ class EditingOut(OfRecord):
 
 
 class ClaimOut(OfRecord):
-    """A statement or a gap of the draft for which the request does not account."""
+    """Something that the draft states beyond its request, or a fact of the request that the draft leaves out."""
 
     model_config = ConfigDict(from_attributes=True, serialize_by_alias=True, validate_by_name=True)
 
@@ -174,7 +174,7 @@ class IntervalOut(OfRecord):
 
 
 class EdgeOut(OfRecord):
-    """Something that your texts begin or end with, as it stands in the draft."""
+    """A usual greeting, opening, sign-off or name of yours, as it stands in the draft."""
 
     model_config = ConfigDict(from_attributes=True, serialize_by_alias=True, validate_by_name=True)
 
@@ -184,7 +184,7 @@ class EdgeOut(OfRecord):
 
 
 class EdgesOut(OfRecord):
-    """The words that the draft begins and ends with by rule; null for what you do not have."""
+    """Your usual words that the draft begins and ends with by rule; null for a part that you do not usually write."""
 
     greeting: EdgeOut | None = Field(
         description="How you greet, with the name that the request gives.", examples=[None]
@@ -211,7 +211,7 @@ class VariantOut(OfRecord):
 
 
 class UsageOut(OfRecord):
-    """Tokens of the chat model, revision, candidates and variants included; 0 where its endpoint does not say."""
+    """The chat model's tokens, with revision, candidates and variants; 0 if its endpoint does not report them."""
 
     prompt_tokens: int = Field(examples=[745], description="Tokens read.")
     completion_tokens: int = Field(examples=[115], description="Tokens written.")
@@ -276,7 +276,7 @@ class DraftOut(ListedEntry):
 
 
 class RecordedDraftOut(DraftOut):
-    """A draft as it was recorded. Excerpts are of the documents as they are now, empty where one is gone."""
+    """A recorded draft. Its excerpts show the documents as they are now; the excerpt of a deleted document is empty."""
 
     request: str = Field(description="The request.", examples=["Tomas asks to swap his Saturday"])
     instructions: str = Field(description="The instructions for this draft.", examples=["At most five lines."])
@@ -288,13 +288,13 @@ class RecordedDraftOut(DraftOut):
 
     @classmethod
     def of_record(cls, stored: StoredDraft, texts: Mapping[str, str]) -> Self:
-        """The form of a stored draft; ``texts`` are the beginnings of its evidence, by id."""
+        """Convert a stored draft to its API form; ``texts``: the first characters of its evidence documents, by id."""
         names = "request", "instructions", "voice", "recipient", "thread", "model", "created_at"
         return cls.of(stored.draft(texts), **{name: getattr(stored, name) for name in names})
 
 
 def check_listed(stored: StoredDraft) -> None:
-    """Raise ValueError, or another error, unless lists of drafts can show this one."""
+    """Check that lists of drafts can show this draft. Raises ValueError, or another error, if they cannot."""
     RecordedDraftOut.of_record(stored, {})
 
 

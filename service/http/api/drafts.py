@@ -42,9 +42,9 @@ from service.store.voices import chosen
 async def admitted(
     request: Request, services: Services, events: AsyncGenerator[Event, None]
 ) -> AsyncGenerator[Event, None]:
-    """Yield the events of a draft in a slot of this worker. Count its tokens for the caller's key if that has a budget,
-    also if the draft fails or its reader leaves. Before the first event raises Overloaded, and RateLimited if the
-    budget is used up."""
+    """Yield a draft's events while it holds one of this worker's slots. If the caller's key has a token budget, count
+    the draft's tokens, even if the draft fails or the client leaves. Raises Overloaded if no slot comes free, and
+    RateLimited if the budget is used up; both before the first event."""
     caller: Identity = request.state.caller
     async with aclosing(admission_of(request).admit(events)) as let_in:
         if (budget := caller.budget) is None:
@@ -138,7 +138,7 @@ class DraftOrder(KnownFields):
     )
 
     def job(self, longest: int) -> DraftJob:
-        """The pipeline's job for a draft of at most ``longest`` tokens."""
+        """Convert the request to a job of the drafting pipeline; ``longest``: the most tokens of the draft."""
         return DraftJob(
             self.request,
             chosen(self.voice),
@@ -182,15 +182,15 @@ DELTA = 'event: delta\ndata: {"text":"Hello"}\n\n'
 async def create_draft(
     request: Request, services: ServicesDep, caller: Caller, body: DraftIn, idempotency_key: IdempotencyKey = None
 ) -> Response | DraftOut:
-    """Retrieves from your history, prompts the model with what it found, and revises where the score says so.
+    """Write a draft: find the texts of your history that help most, prompt the model with them, and revise the draft if
+    the best text's score is low.
 
-    With `stream`, the answer is a stream of events: first `retrieval` with `id` and `retrieval`, then `delta` with
-    the next piece of the text in `text`, then `draft` with the whole answer. When a revision is due or candidates are
-    asked for, only the final text is sent. While a model on the server's own machine reads its prompt, `reading` has
-    the tokens `done`, their `total`, and `seconds_left` or null. With several `variants` each `delta` has the text's
-    index in `variant`, and `variant` has a text as a whole once it is written. A stream that fails ends with `error`,
-    whose data are as of every error; lines that begin with a colon keep a silent one open. An Idempotency-Key is for
-    answers in one piece.
+    With `stream`, the answer is a stream of events: first `retrieval` with `id` and `retrieval`, then `delta` with the
+    next piece of the text in `text`, then `draft` with the whole answer. When a revision is due or candidates are asked
+    for, only the final text is sent. While a model on the server's own machine reads its prompt, `reading` has the
+    tokens `done`, their `total`, and `seconds_left` or null. With several `variants` each `delta` has its text's index
+    in `variant`, and an event `variant` has each whole text. A stream that fails ends with `error`, with the data of
+    every error. Lines that begin with a colon only keep a silent stream open. A stream takes no Idempotency-Key.
     """
     job = body.job(services.settings.max_draft_tokens)
     if idempotency_key is not None:
@@ -206,7 +206,7 @@ async def create_draft(
 
 
 async def _create_once(request: Request, services: Services, caller: Identity, job: DraftJob, key: str) -> Response:
-    """Write the draft once. A repeated call is answered from the record: a copy would outlive the draft's deletion."""
+    """Write the draft once for an Idempotency-Key; a repeated call gets the recorded draft."""
 
     async def work(store: Store) -> StoredResponse:
         def store_id(connection: Connection, draft: Draft) -> None:
@@ -228,14 +228,14 @@ def _repeated(services: Services, user_id: int, stored: StoredResponse) -> Store
 
 
 async def whole(request: Request, events: AsyncGenerator[Event, None], metrics: Metrics) -> Draft:
-    """Run the events to their end, unless the client leaves; count the draft and return it."""
+    """Run a draft's events to their end, count the draft and return it. Raises ClientLeft if the client leaves."""
     draft = await while_connected(request, lambda: finished(events))
     metrics.count_draft(draft)
     return draft
 
 
 async def finished(events: AsyncGenerator[Event, None]) -> Draft:
-    """Run the events to their end; return the draft."""
+    """Run a draft's events to their end; return the draft."""
     async with aclosing(events):
         async for item in events:
             if isinstance(item, Finished):

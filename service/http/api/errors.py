@@ -1,4 +1,4 @@
-"""Errors in the shape of every route: ``{"error": {"message", "type", "param", "code"}}``."""
+"""Errors as all routes answer them: ``{"error": {"message", "type", "param", "code"}}``."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ErrorBody(BaseModel):
 
 
 def error_body(error: PearlError) -> dict[str, Any]:
-    """The body for an error. A failing database is the operator's to repair, so the log says why, too."""
+    """Make the body that answers an error. An error of the database is also logged, in full, for the operator."""
     if isinstance(error, StoreError):
         log.warning("%s: %s", error.code, error.message, extra={"fields": {"code": error.code}})
     return {"error": {"message": error.public, "type": error.type, "param": error.param, "code": error.code}}
@@ -60,7 +60,7 @@ def error_response(error: PearlError, scope: Scope) -> JSONResponse:
 
 
 def _answer(body: dict[str, Any], status: int, headers: dict[str, str], scope: Scope) -> JSONResponse:
-    """The answer; Anthropic's clients find their own mark of an error in it, too."""
+    """Make the answer to an error; for Anthropic's clients it also has their field ``type``."""
     of_anthropic = scope["path"].startswith("/v1/messages") or "anthropic-version" in Headers(scope=scope)
     return JSONResponse({"type": "error", **body} if of_anthropic else body, status, headers)
 
@@ -88,7 +88,7 @@ async def _validation_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def explain_validation(problem: dict[str, Any]) -> PearlError:
-    """The error for a problem that validation found in a body, query or path."""
+    """Convert a problem that validation found in a body, query or path to an error."""
     names = [str(part) for part in problem["loc"][1:] if not str(part).startswith(SHAPE)]
     param = ".".join(names) or None
     where = f"'{param}'" if param else "The body"
@@ -125,7 +125,7 @@ def _meant(request: Request) -> str:
 
 
 def _allowed(request: Request) -> str:
-    """The methods of every route with this path; the error itself has only those of the first one."""
+    """List the methods of all routes with the request's path; Starlette's error names only those of the first route."""
     here = _routes_at(request, request.scope["path"])
     return ", ".join(sorted({method for route in here for method in route.methods or ()}))
 
@@ -138,7 +138,7 @@ def _routes_at(request: Request, path: str) -> list[Route]:
 
 
 class CatchUnexpected:
-    """ASGI middleware inside all others, so that the answer to an unexpected error has their headers, too."""
+    """ASGI middleware that answers unexpected errors, inside all other middleware, which then add their headers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -166,7 +166,7 @@ class CatchUnexpected:
 
 
 def unexpected(error: Exception, where: str) -> PearlError:
-    """The error to answer for an unexpected one. The log gets its lines of code, not its message, which may quote a
-    text."""
+    """Log an unexpected exception, and return the error to answer with. The log gets the exception's lines of code, not
+    its message, which may quote a text."""
     log.error("unexpected %s in %s\n%s", type(error).__name__, where, code_lines(error))
     return PearlError("Something went wrong on our side; the log has the details under this request id.")

@@ -1,4 +1,4 @@
-"""``POST /v1/feedback``: report the outcome of a draft; and how much of a sent document is the machine's."""
+"""``POST /v1/feedback``: report the outcome of a draft; and tell how much of a sent document a machine wrote."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1/feedback", tags=["feedback"], route_class=KeyedRo
 
 
 class FeedbackIn(KnownFields):
-    """The fate of a draft: accepted, edited or rejected."""
+    """What became of a draft: accepted, edited or rejected."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -69,9 +69,9 @@ class FeedbackOut(OfRecord):
 async def give_feedback(
     request: Request, services: ServicesDep, caller: Caller, body: FeedbackIn, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """The sent text becomes a document of your history and, with the request, a training pair. It is set apart, so that
-    drafts do not learn from it, if it is the draft (nearly) unchanged or most of its words are the draft's;
-    `PATCH /v1/documents/{id}` with `mine` says otherwise."""
+    """Record what became of a draft. The sent text becomes a document of your history and, with the request, a training
+    pair. Drafts do not learn from the text if it is the draft (nearly) unchanged, or if most of its words are the
+    draft's; `PATCH /v1/documents/{id}` with `mine` overrides that."""
     return await once(
         services, caller, request, idempotency_key, lambda connection: _give(connection, caller.user.id, body)
     )
@@ -87,7 +87,7 @@ def feedback_body(recorded: feedback.Feedback) -> dict[str, object]:
 
 
 class SentDraftOut(OfRecord):
-    """The draft that a document was sent from, and what it makes of the document."""
+    """The draft that a document was sent from, and whether drafts learn from the document."""
 
     draft_id: str = Field(description="The draft's id.", examples=["draft_0192f0c4b1aa7d0e5c2f9b1c"])
     machine_share: float = Field(
@@ -102,7 +102,7 @@ class SentDraftOut(OfRecord):
 
 
 def sent_draft_out(sent: Feedback | None) -> SentDraftOut | None:
-    """The form of a sent document's feedback; None for a document that was never a draft."""
+    """Convert a document's feedback to its API form; None if the document was not sent from a draft."""
     if sent is None or sent.edit is None:
         return None
     return SentDraftOut.of(sent, mine=sent.mark.mine, sample=sent.mark.reason is None)

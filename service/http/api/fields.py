@@ -1,4 +1,4 @@
-"""Field types with the checks of imports, whose errors keep their code; and bodies that refuse unknown fields."""
+"""Field types of the API, with the checks and error codes of imports, and base classes for bodies and answers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _checked(check: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 def _text(pattern: str, longest: int, **more: Any) -> WithJsonSchema:
-    """The schema of a text, for the API's description: what the check accepts, as far as a pattern can say."""
+    """Make a text's JSON schema for the API's description: what the check accepts, as far as a pattern can say."""
     return WithJsonSchema({"type": "string", "maxLength": longest, "pattern": pattern, **more})
 
 
@@ -105,12 +105,12 @@ Timestamp = Annotated[
 
 
 def where(field: str, value: str, then: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a body in which a field has this value, for the API's description."""
+    """Make a JSON schema rule for the API's description: if ``field`` has this value, ``then`` applies."""
     return {"if": {"properties": {field: {"const": value}}, "required": [field]}, "then": then}
 
 
 class KnownFields(BaseModel):
-    """A body, or an object in one, that refuses unknown fields: a misspelt one must not seem to count."""
+    """A body, or an object in it, that refuses unknown fields, so that no misspelt field is silently ignored."""
 
     model_config = ConfigDict(extra="forbid")  # for the schema; the check below comes first and names the known fields
 
@@ -134,7 +134,7 @@ class OfRecord(BaseModel):
 
     @classmethod
     def of(cls, record: Any, **more: Any) -> Self:
-        """Take the fields from the record, but for those in ``more``; `object` is always the same."""
+        """Make the object from the record's fields of the same names; values in ``more`` take precedence."""
         fields = {name: getattr(record, name) for name in cls.model_fields if hasattr(record, name)}
         if "object" in cls.model_fields:
             (fields["object"],) = get_args(cls.model_fields["object"].annotation)
@@ -151,7 +151,7 @@ Entry = TypeVar("Entry", bound=ListedEntry)
 
 
 class EntryPage(BaseModel, Generic[Entry]):
-    """A page of entries; ids stand in it so that clients need not look for them."""
+    """A page of a list."""
 
     object: Literal["list"] = Field(description="Always `list`.")
     data: list[Entry] = Field(description="The entries of this page.", examples=[[]])

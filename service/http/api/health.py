@@ -53,7 +53,7 @@ async def health() -> Health:
     responses={503: {"model": Readiness, "description": "Not yet, or not any more."}},
 )
 async def ready(services: ServicesDep) -> Response:
-    """The chat model is known from the last calls, or asked, at most every ten seconds."""
+    """Check the database and the models. The chat model itself is asked at most every ten seconds."""
     if services.stopping.is_set():
         return JSONResponse({"status": "stopping", "checks": {}}, 503)
     checks = {"database": await in_thread(_database, services), "models": _models(services)}

@@ -51,7 +51,7 @@ async def once(
     key: str | None,
     work: Callable[[Connection], StoredResponse],
 ) -> Response:
-    """Run ``work`` as one transaction in a thread; return its answer, or its earlier answer under this key."""
+    """Run ``work`` in one transaction, in a thread; return its answer, or the first answer under this key."""
     call = None if key is None else await _call(services, caller, request, key)
     return await in_writing_thread(_once, services, call, work)
 
@@ -75,10 +75,10 @@ async def run_idempotent(
     work: Callable[[Store], Awaitable[StoredResponse]],
     restored: Callable[[StoredResponse], StoredResponse],
 ) -> Response:
-    """The same for work that takes too long to hold a transaction: it claims the key first.
+    """Run ``work`` once, as :func:`once` does, if it is too long for one transaction: claim the key first.
 
-    ``work`` gets a function that stores an answer, to be called in the transaction that stores its result; ``restored``
-    (run in a thread) makes the full answer from the stored one. Raises Conflict while the first call is under way.
+    ``work`` is given a function that stores its answer, and must call it in the transaction that stores the result.
+    ``restored`` makes the full answer from a stored one, in a thread. Raises Conflict while the first call still runs.
     """
     call = await _call(services, caller, request, key)
     before = await in_writing_thread(_claim, services, call)

@@ -1,4 +1,4 @@
-"""``/v1/imports``: an archive is the body of a call, and is imported into the caller's history."""
+"""``/v1/imports``: import an archive, which is the body of the request, into the caller's history."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FileName = Annotated[
 
 
 class ImporterFlag(BaseModel):
-    """A choice that an importer has."""
+    """An option of an importer."""
 
     name: str = Field(description="Its name, for `option`.", examples=["day_first"])
     description: str = Field(description="What it does.", examples=["Read 03/04/24 as 3 April."])
@@ -125,7 +125,7 @@ class ImportOut(OfRecord):
 
 
 class PastImportOut(OfRecord):
-    """An import that brought you something."""
+    """An import that added documents to your history."""
 
     id: str = Field(description="Undo it with `DELETE /v1/documents?import=ID`.", examples=["import_0192f0c4b1aa7d0e"])
     object: Literal["import"] = Field(description="Always `import`.")
@@ -138,7 +138,7 @@ class PastImportOut(OfRecord):
 
 
 class PastImports(BaseModel):
-    """All imports that brought you something."""
+    """All imports that added documents to your history."""
 
     object: Literal["list"] = Field(description="Always `list`.")
     data: list[PastImportOut] = Field(description="Imports, the newest first.", examples=[[]])
@@ -158,7 +158,7 @@ def list_imports(services: ServicesDep, caller: Caller) -> PastImports:
 
 @router.post("/guess", summary="Tell what kind an archive is")
 async def guess_kind(request: Request, caller: Caller, name: FileName) -> GuessOut:
-    """Send the file as the body, as for an import. Of a file that is not packed the first 65,536 bytes are enough."""
+    """Send the file as the body, as for an import. If the file is not packed, its first 65,536 bytes are enough."""
     uploads: Uploads = request.app.state.uploads
     async with AsyncExitStack() as stack:
         stack.enter_context(uploads.turn(caller.user.id))
@@ -192,9 +192,9 @@ async def import_archive(
     ] = None,
     stream: Annotated[bool, Query(description="Answer with a stream of events.")] = False,
 ) -> Response:
-    """Send the file itself as the body, at most 1,000,000,000 bytes. With `stream` the events are `progress`, several
-    times, then `import` with the outcome, or `error`. A caller who leaves stops the import; what is imported by then
-    stays."""
+    """Send the file itself as the body, at most 1,000,000,000 bytes. With `stream` the answer is several events
+    `progress`, then `import` with the outcome, or `error`. If the client disconnects, the import stops, and documents
+    imported by then stay."""
     uploads: Uploads = request.app.state.uploads
     options = Options(caller.user.name, tuple(me or ()), voice, least_words, frozenset(option or ()))
     if kind is not None:
@@ -277,7 +277,7 @@ def _too_large() -> PearlError:
 
 
 def _file_name(name: str) -> str:
-    """The name as one that every system can write. Raises InputError for a path."""
+    """Make a file name that every system allows. Raises InputError for a path."""
     shown = "".join("_" if letter in NOT_IN_NAMES else letter for letter in name if letter.isprintable()).strip()
     if {"/", "\\"} & set(name) or shown in ("", ".", "..") or len(shown.encode()) > 255:
         raise InputError("'name' must be the file's own name, without folders.", param="name", code="invalid_name")

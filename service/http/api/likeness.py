@@ -21,7 +21,7 @@ router = APIRouter(prefix="/v1", tags=["likeness"], route_class=KeyedRoute)
 
 
 class LikenessIn(KnownFields):
-    """A text to hold against your history."""
+    """A text to compare with your history."""
 
     text: Text = Field(description="The text; 30 words or more.", examples=["Hello Tomas, the kettle is on ..."])
     voice: Name | None = Field(
@@ -30,7 +30,7 @@ class LikenessIn(KnownFields):
 
 
 class HistoryFitted(OfRecord):
-    """The texts that the answer stands on."""
+    """The texts of your history that the answer is based on."""
 
     texts: int = Field(description="Different texts of your own.", examples=[120])
     words: int = Field(description="Their words.", examples=[14200])
@@ -78,7 +78,7 @@ class LikenessOut(OfRecord):
 
     @property
     def left_out(self) -> str:
-        """Say how many texts were left out, as of another language."""
+        """Say in words how many texts were left out because of their language."""
         texts = counted(self.history.left_out, "text")
         return f"{texts} in a language that the impostors ({self.impostors}) do not write"
 
@@ -98,8 +98,8 @@ class LikenessOut(OfRecord):
 
 @router.post("/likeness", summary="How much a text sounds like you")
 async def likeness(services: ServicesDep, caller: Caller, body: LikenessIn) -> LikenessOut:
-    """Compare with the caller's own history alone; texts that are mostly the machine's do not count. Your models are
-    fitted at the first call after a change and kept in memory."""
+    """Compare a text with your own history alone, without texts that a machine mostly wrote. Your likeness models are
+    fitted at the first call after your history changed, and kept in memory."""
     voice = voices.chosen(body.voice)
     return await services.ranking.run(caller.user.id, likeness_of, services, caller.user.id, voice, body.text)
 

@@ -1,4 +1,4 @@
-"""``POST /v1/messages``: Anthropic's shape of the same call as ``/v1/chat/completions``."""
+"""``POST /v1/messages``: the same as ``/v1/chat/completions``, in the format of Anthropic's API."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ System = Annotated[
 
 
 class TurnIn(BaseModel):
-    """A message of the conversation. Calls of tools, their results and a model's thoughts are passed over."""
+    """A message of the conversation. Tool calls, tool results and a model's reasoning are ignored."""
 
     role: Literal["user", "assistant", "system"] = Field(description="The speaker.", examples=["user"])
     content: calls.Content = Field(description="The message.", examples=[calls.REQUEST])
@@ -54,8 +54,8 @@ class TurnIn(BaseModel):
 
 
 class MessagesIn(calls.CallIn):
-    """The fields of Anthropic's API that make sense here. Others are passed over, and `x-pearl-ignored` names those
-    that would have changed the answer; what a text cannot answer is refused."""
+    """The fields of Anthropic's API that have a meaning here. Other fields are ignored; `x-pearl-ignored` names those
+    that would have changed the answer. A call that asks for more than a text is refused."""
 
     model_config = ConfigDict(json_schema_extra=describe(FIELDS))
 
@@ -106,17 +106,17 @@ DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","delta"
 
 @router.post("/messages", summary="Draft through Anthropic's API", **streams(DELTA))
 async def create_message(request: Request, services: ServicesDep, caller: Caller, body: MessagesIn) -> calls.Answer:
-    """Run the pipeline of `POST /v1/chat/completions`, in Anthropic's shape.
+    """Write a draft as `POST /v1/chat/completions` does, in Anthropic's format.
 
-    A stream has Anthropic's events, from `message_start` to `message_stop`; `message_delta` has `pearl`. One that fails
-    ends with `error`."""
+    A stream has Anthropic's events, from `message_start` to `message_stop`; `message_delta` has the field `pearl`. A
+    stream that fails ends with `error`."""
     return await calls.answer(request, services, caller, body.call(), _Message)
 
 
 @router.post("/messages/count_tokens", summary="Count tokens as Anthropic's API does")
 def count_tokens(services: ServicesDep, caller: Caller, body: MessagesIn) -> dict[str, int]:
-    """Count the tokens of the messages and instructions in `input_tokens`. A draft reads your own texts besides, as far
-    as the model's context has room. An endpoint's model is estimated, rather too high."""
+    """Count the tokens of the messages and instructions, as `input_tokens`. A draft also reads texts of your history,
+    as far as the model's context has room. For an endpoint's model the count is an estimate, rather too high."""
     call = body.call()
     calls.voice_of_model(services, caller.user.id, call.model)
     texts = [check_characters(text, param=call.messages) for _, text in call.turns]

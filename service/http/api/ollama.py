@@ -1,4 +1,4 @@
-"""``/api/chat``, ``/api/generate`` and what else Ollama's clients call, as a shape of ``/v1/chat/completions``."""
+"""Ollama's API (``/api/chat``, ``/api/generate`` and more): ``/v1/chat/completions`` in Ollama's format."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ NOTHING: JsonDict = {"maxItems": 0}
 
 
 class OllamaOptions(calls.Sampling):
-    """Options of the model. Others are passed over."""
+    """Options of the model; others are ignored."""
 
     num_predict: Limit | None = Field(None, description="Longest draft, tokens.", examples=[400])
     stop: str | list[str] | None = Field(None, description="Texts that end the answer.", examples=[["\n\n\n"]])
 
 
 class MessageIn(BaseModel):
-    """A message of the conversation. Those of tools are passed over."""
+    """A message of the conversation. Messages of tools are ignored."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -70,8 +70,8 @@ class MessageIn(BaseModel):
 
 
 class OllamaIn(BaseModel):
-    """The fields of Ollama's API that make sense here. Others are passed over, and `x-pearl-ignored` names those that
-    would have changed the answer; what a text cannot answer is refused."""
+    """The fields of Ollama's API that have a meaning here. Other fields are ignored; `x-pearl-ignored` names those that
+    would have changed the answer. A call that asks for more than a text is refused."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra=describe(FIELDS))
 
@@ -122,11 +122,11 @@ class OllamaChatIn(OllamaIn):
         return self._call("messages", turns, ignored)
 
     def loads(self) -> bool:
-        """True where nothing is to be written."""
+        """True if the call only loads the model, and asks for no text."""
         return not self.messages
 
     def said(self, text: str) -> dict[str, Any]:
-        """A text in the field that the answer has for it."""
+        """Return the part of the answer that holds the text."""
         return {"message": {"role": "assistant", "content": text}}
 
 
@@ -154,11 +154,11 @@ class OllamaGenerateIn(OllamaIn):
         return self._call("prompt", turns, [])
 
     def loads(self) -> bool:
-        """True where nothing is to be written."""
+        """True if the call only loads the model, and asks for no text."""
         return not self.prompt
 
     def said(self, text: str) -> dict[str, Any]:
-        """A text in the field that the answer has for it."""
+        """Return the part of the answer that holds the text."""
         return {"response": text}
 
 
@@ -168,8 +168,8 @@ OLDER_LINE = '{"model":"email:latest","response":"Hello","done":false}\n'
 
 @router.post("/chat", summary="Draft through Ollama's API", **streams(LINE, LINES))
 async def create_chat(request: Request, services: ServicesDep, caller: Caller, body: OllamaChatIn) -> calls.Answer:
-    """Run the pipeline of `POST /v1/chat/completions`, in Ollama's shape. A stream that fails ends with a line that has
-    the message in `error`."""
+    """Write a draft as `POST /v1/chat/completions` does, in Ollama's format. A stream that fails ends with a line that
+    has the message in `error`."""
     return await _answer(request, services, caller, body)
 
 

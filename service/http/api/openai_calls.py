@@ -1,4 +1,4 @@
-"""Turning a call in one of OpenAI's shapes into a job of the drafting pipeline, and its draft into that shape."""
+"""Convert the calls of other APIs' clients to jobs of the drafting pipeline, and drafts to answers in their formats."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Sampling(BaseModel):
 
 
 class CallIn(Sampling):
-    """The fields that the shapes of OpenAI and Anthropic share."""
+    """The fields that OpenAI's and Anthropic's APIs share."""
 
     model: ModelId = Field(None, description=MODEL, examples=["email"])
     stream: bool | None = Field(False, description="Server-sent events.", examples=[False])
@@ -75,8 +75,8 @@ HAS_A_REQUEST: JsonDict = {"contains": {"properties": {"role": {"const": "user"}
 
 
 class Part(BaseModel):
-    """A part of a message's content: a text, or one that is passed over, such as a model's reasoning. Images,
-    recordings and files are passed over in what was answered before, and refused in the request."""
+    """A part of a message's content: a text, or a part that is ignored, such as a model's reasoning. Images, recordings
+    and files are ignored in messages that were answered before, and refused in the request."""
 
     type: str = Field(
         "text",
@@ -104,7 +104,7 @@ class Part(BaseModel):
 
 
 def shape(content: Any) -> str:
-    """The tag of a content: a text, or a list."""
+    """Return the tag of the content's type: a text, or a list of parts."""
     return "(parts)" if isinstance(content, list) else "(text)"
 
 
@@ -112,8 +112,8 @@ Content = Annotated[Annotated[Written, Tag("(text)")] | Annotated[list[Part], Ta
 
 
 def unread(messages: str, turns: Sequence[tuple[str, str | Sequence[Part] | None]]) -> list[str]:
-    """The names of the unreadable parts in messages that were answered; ``turns`` are the (role, content) in the field
-    ``messages``. Raises InputError for an unreadable part behind the last answer: it belongs to the request."""
+    """List unreadable parts, such as images, of earlier messages. ``messages``: the field's name; ``turns``: its (role,
+    content). Raises InputError for an unreadable part after the last answer: it belongs to the request."""
     answers = (index for index, (role, content) in enumerate(turns) if role == "assistant" and content)
     answered = max(answers, default=-1)
     names: dict[str, None] = {}
@@ -138,7 +138,7 @@ Speaker = Role | Literal["tools"]  # tools: a model's call of a tool, or its res
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAICall:
-    """A call, whatever its shape."""
+    """A call of a client, in whatever API's format it came."""
 
     model: str | None
     turns: Sequence[tuple[Speaker, str]]  # oldest first; those of tools without a text
@@ -152,9 +152,8 @@ class OpenAICall:
     choices: int = 1
 
     def spoken(self) -> list[tuple[Role, str]]:
-        """The turns up to the user's last message, which is the request, behind all instructions wherever the client
-        put them. Turns of tools are left out: the model's answer has their results. Raises InputError without a
-        request."""
+        """Return the system messages, then the other turns up to the user's last message, which is the request. Turns
+        of tools are left out. Raises InputError if there is no message of the user."""
         last = max((index for index, (role, _) in enumerate(self.turns) if role == "user"), default=None)
         if last is None:
             raise InputError("There is no message of the user: their last one is the request.", param=self.messages)
@@ -168,7 +167,8 @@ class OpenAICall:
         return [*self.ignored, *([f"{self.messages}.assistant"] if behind == "assistant" else [])]
 
     def job(self, voice: str | None, *, usual_tokens: int, most_tokens: int) -> DraftJob:
-        """The pipeline's job. Raises InputError for turns that cannot be answered."""
+        """Convert the call to a drafting job. ``usual_tokens``: the limit if the call names none; ``most_tokens``: the
+        highest limit. Raises InputError for turns that cannot be answered."""
         *earlier, (_, request) = self.spoken()
         for _, text in earlier:
             check_characters(text, param=self.messages)
@@ -233,7 +233,7 @@ Answer = Response | dict[str, Any]
 
 @dataclass
 class Shape:
-    """A draft as one of the APIs shows it: whole, or in a stream as an opening, the pieces of text and a closing."""
+    """Formats a draft for one of the APIs, as one answer or as a stream (opening, pieces of text, closing)."""
 
     model: str  # to name in the answer
     id: str  # the draft's
@@ -262,7 +262,8 @@ class Shape:
 async def answer(
     request: Request, services: Services, caller: Identity, call: OpenAICall, shape: Callable[[str, str], Shape]
 ) -> Answer:
-    """Draft what a call asks for, and answer in the shape that is made for the model's name and the draft's id."""
+    """Answer a call with its draft. ``shape`` makes the formatter of the API from the model's name and the draft's
+    id."""
     model, events = await _begin(request, services, caller, call)
     if not call.stream:
         draft = await whole(request, events, services.metrics)
@@ -296,8 +297,8 @@ def _parts(shape: Shape, item: Event, metrics: Metrics) -> Iterator[bytes]:
 
 
 def voice_of_model(services: Services, user_id: int, model: str | None) -> voices.Voice | None:
-    """The voice that a model id names, or without one the only voice; None for the whole history. Raises NotFound for
-    a name that may be a misspelt voice: no one would notice a draft in the wrong manner."""
+    """Return the voice that a model id names, or without an id the user's only voice; None: the whole history. Raises
+    NotFound for an unknown id unless it is a known chat model's: the id may be a misspelt voice."""
     if model == WHOLE_HISTORY:
         return None
     with services.database.read() as connection:
@@ -317,12 +318,12 @@ def voice_of_model(services: Services, user_id: int, model: str | None) -> voice
 
 
 def content(draft: Draft) -> str:
-    """The draft's text, or if it has none the questions for the user."""
+    """Return the draft's text, or if it has none the questions for the user."""
     return draft.text or "\n".join(f"- {question}" for question in draft.questions)
 
 
 def evidence_of(draft: Draft) -> dict[str, Any]:
-    """The field ``pearl`` of an answer."""
+    """Make the field ``pearl`` of an answer: the draft's stage, retrieval, calibration, claims and variants."""
     decided_by = DecidedByOut.model_validate(draft.decided_by).model_dump() if draft.decided_by else None
     return {
         "stage": draft.stage,
@@ -334,7 +335,7 @@ def evidence_of(draft: Draft) -> dict[str, Any]:
 
 
 def variant_evidence(index: int, variant: Variant) -> dict[str, Any]:
-    """Return what ``pearl`` says of one of several choices."""
+    """Make the entry of ``pearl.variants`` for one of several choices."""
     return VariantOut.of(variant, index=index).model_dump(exclude={"text", "finish_reason"})
 
 

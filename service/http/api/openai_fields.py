@@ -111,8 +111,8 @@ def describe(fields: dict[str, dict[str, Any]]) -> Callable[[dict[str, Any]], No
 def passed_over(
     fields: dict[str, Any], formats: Sequence[str] = ("response_format", "text.format"), more: Sequence[str] = ()
 ) -> list[str]:
-    """The names of the ignored fields, with those in ``more``. ``formats`` are the fields that could ask for something
-    other than text. Raises InputError for fields that cannot be ignored."""
+    """List the ignored fields of a call. ``formats``: the fields that could ask for something other than text;
+    ``more``: further fields to ignore. Raises InputError for fields that cannot be ignored."""
     for name in ("tool_choice", "function_call"):
         if (fields.get(name) or None) not in OPTIONAL:
             raise unsupported(name, f"'{name}' must be 'auto' or 'none': a draft is a text and calls no tools.")
@@ -137,8 +137,7 @@ def passed_over(
 
 
 def refuse_state(fields: dict[str, Any]) -> None:
-    """Refuse the fields of the Responses API that need a server with a memory, and several answers. Raises
-    InputError."""
+    """Check that a call of the Responses API needs no state on the server, and only one answer. Raises InputError."""
     for name in ("previous_response_id", "conversation"):
         if fields.get(name):
             raise unsupported(name, f"'{name}' is not supported: no conversation is kept here; send it in 'input'.")

@@ -63,7 +63,7 @@ class ProfileOut(BaseModel):
 
 
 class LineIn(KnownFields):
-    """Your word on a line."""
+    """Your choice on a line of the voice card."""
 
     model_config = ConfigDict(
         json_schema_extra=where(
@@ -105,7 +105,7 @@ async def get_profile(
         Query(description="`text`: the card in words; `prompt`: instructions for any model; `skill`: a SKILL.md."),
     ] = "json",
 ) -> Response:
-    """It is the caller's own; nobody can name another person. Texts that are mostly the machine's do not count."""
+    """Get your own voice card; nobody else's can be named. Texts that a machine mostly wrote do not count."""
     card = await services.ranking.run(caller.user.id, services.profiles.get, caller.user.id, voices.chosen(voice))
     return _answer(card) if format == "json" else PlainTextResponse(shown_as(card, format))
 
@@ -113,7 +113,7 @@ async def get_profile(
 @router.patch("", summary="Use the lines as standing instructions, or end that", response_model=ProfileOut)
 @writes
 def change_profile(services: ServicesDep, caller: Caller, body: ProfileChange, voice: VoiceQuery = None) -> Response:
-    """They stay as they are now until you change a line or say so again."""
+    """The instructions stay as the lines are now until you change a line or call this again."""
     card = services.profiles.get(caller.user.id, voices.chosen(voice))
     with services.database.write() as connection:
         return _answer(use_as_instructions(connection, caller.user.id, card, body.standing))
@@ -122,14 +122,14 @@ def change_profile(services: ServicesDep, caller: Caller, body: ProfileChange, v
 @router.put("/lines/{name:path}", summary="Confirm, correct or strike out a line", response_model=ProfileOut)
 @writes
 def put_line(services: ServicesDep, caller: Caller, name: LineName, body: LineIn, voice: VoiceQuery = None) -> Response:
-    """A struck line stays on the card and is no instruction; a confirmed or corrected one stays when texts change."""
+    """A struck line stays on the card, but is no instruction; a confirmed or corrected line stays when texts change."""
     return _answer(_choose(services, caller.user.id, voice, name, checked_choice(name, body.model_dump())))
 
 
 @router.delete("/lines/{name:path}", status_code=204, responses=ANSWERS, summary="Delete a line")
 @writes
 def delete_line(services: ServicesDep, caller: Caller, name: LineName, voice: VoiceQuery = None) -> Response:
-    """Take the habit off the card for good; `PUT` with the state `listed` takes that back."""
+    """Take the habit off the card for good; `PUT` with the state `listed` undoes that."""
     _choose(services, caller.user.id, voice, name, LineChoice(DELETED))
     return deletion_answer(services.forget_deleted(caller.user.id))
 

@@ -66,8 +66,8 @@ class RerankIn(BaseModel):
     )
 
     def texts(self) -> tuple[dict[int, str], Counter[str]]:
-        """The documents' texts by index, cut to the limit of tokens; and the number of unreadable documents by the
-        error's code. Raises the first error if no document is readable."""
+        """Return the readable documents' texts by index, cut to the token limit, and the number of unreadable documents
+        by error code. Raises the first error if no document is readable."""
         end = None if self.max_tokens_per_doc in (None, NO_LIMIT) else self.max_tokens_per_doc * CHARACTERS_A_TOKEN
         texts: dict[int, str] = {}
         errors: list[InputError] = []
@@ -98,7 +98,7 @@ class RerankResult(BaseModel):
 
 
 class RerankOut(BaseModel):
-    """The documents in order."""
+    """The documents, ordered by score."""
 
     id: str = Field(description="Id of this answer.", examples=["rerank_0192f0c4b1aa7d0e5c2f9b1c"])
     model: str = Field(description="The retriever that scored.", examples=["bm25"])
@@ -178,7 +178,7 @@ def _rerank(services: Services, encoder: WantedEncoder, body: RerankIn, name: st
 
 
 def _outside(request: str, ranking: Sequence[ScoredDocument], encoder: str) -> str | None:
-    """Say why a request is unlike all that the probabilities were fitted on; None where it is not."""
+    """Say why the probabilities do not hold for a request, which is unlike their training data; None if they hold."""
     if encoder in NAMES.values() and 2 * len(OTHER_LETTER.findall(request)) > sum(map(str.isalpha, request)):
         return "The request is in a script that the encoder was not trained on"
     if not (words := set(rouge_words(request))):

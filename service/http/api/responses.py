@@ -1,7 +1,7 @@
-"""``POST /v1/responses``: OpenAI's newer shape of the same call as ``/v1/chat/completions``, without its memory.
+"""``POST /v1/responses``: the same as ``/v1/chat/completions``, in OpenAI's newer format, without its memory.
 
-The conversation is the caller's: each call brings all of it in ``input``, and nothing can be fetched or continued by
-an answer's id, which is the draft's, for feedback.
+Each call brings its whole conversation in ``input``: the server keeps none, so nothing can be fetched or continued by
+an answer's id. That id is the draft's, for feedback.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ NO_MESSAGE = "Only messages can be read: PEARL calls no tools and keeps no conve
 
 
 class InputMessage(BaseModel):
-    """A message of the conversation; an earlier answer's output can be given back as it came. Its reasoning, calls of
-    tools and their results are passed over, as `x-pearl-ignored` says: what came of them stands in the answer."""
+    """A message of the conversation; the output of an earlier answer can be sent back as it came. Reasoning, tool calls
+    and tool results are ignored, as `x-pearl-ignored` says: the answer that follows a tool call has its outcome."""
 
     @model_validator(mode="before")
     @classmethod
@@ -81,10 +81,9 @@ class TextOptions(BaseModel):
 
 
 class ResponseIn(calls.CallIn):
-    """The fields of OpenAI's API that make sense here. Others are passed over, and `x-pearl-ignored` names those that
-    would have changed the answer; what a text cannot answer, or needs a memory, is refused. Tools that the caller
-    would run are passed over, for the model may leave them uncalled; tools that OpenAI's server would run are
-    refused."""
+    """The fields of OpenAI's API that have a meaning here. Other fields are ignored; `x-pearl-ignored` names those that
+    would have changed the answer. A call that asks for more than a text, or needs a memory, is refused. Tools that the
+    client would run are ignored; tools that OpenAI's server would run are refused."""
 
     model_config = ConfigDict(json_schema_extra=describe(UNUSED | STATE))
 
@@ -132,11 +131,11 @@ DELTA = 'event: response.output_text.delta\ndata: {"type":"response.output_text.
 
 @router.post("/responses", summary="Draft through OpenAI's newer API", **streams(DELTA))
 async def create_response(request: Request, services: ServicesDep, caller: Caller, body: ResponseIn) -> calls.Answer:
-    """Run the pipeline of `POST /v1/chat/completions`, in OpenAI's newer shape and without its memory: each call
-    brings its conversation in `input`.
+    """Write a draft as `POST /v1/chat/completions` does, in OpenAI's newer format and without its memory: each call
+    brings its whole conversation in `input`.
 
-    A stream has OpenAI's events, from `response.created` to `response.completed` or `response.incomplete`; one that
-    fails ends with `error`."""
+    A stream has OpenAI's events, from `response.created` to `response.completed` or `response.incomplete`. A stream
+    that fails ends with `error`."""
     return await calls.answer(request, services, caller, body.call(), partial(_Response, body=body))
 
 
@@ -207,7 +206,7 @@ class _Response(calls.Shape):
         return self._event("error", **{**error["error"], **error})
 
     def _message(self, draft: Draft | None = None) -> dict[str, Any]:
-        """The one item of an answer, before its draft is there or with it."""
+        """Make the only item of an answer, before or after its draft is written."""
         status, parts = "in_progress", []
         if draft is not None:
             status = "incomplete" if draft.finish_reason == "length" else "completed"

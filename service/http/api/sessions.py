@@ -1,8 +1,8 @@
-"""Sessions of the page: a signed cookie that names the key somebody signed in with, or the user who signed on at an
-issuer (``user_`` and the user's id), and a token against calls from elsewhere.
+"""Sessions of the page: a signed cookie that names the key somebody signed in with, and a token against requests that
+other sites forge (CSRF). For a user of an OpenID issuer the cookie has ``user_`` and the user's id instead.
 
-Nothing is stored but the secret of the signatures, a file in PEARL_HOME: a session holds for every worker and after a
-restart. It ends at its time, when its key is revoked or expires, or when the page offers no sign-on any more.
+Only the secret for the signatures is stored, in a file in PEARL_HOME, so a session holds for every worker and after a
+restart. It ends after a fixed time, when its key is revoked or expires, or when sign-on is no longer offered.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NOT_OURS = AccessError(
 
 
 class Sessions:
-    """Makes and checks the cookies of one PEARL_HOME."""
+    """Makes and checks the session cookies of the service with this PEARL_HOME."""
 
     def __init__(self, home: Path, *, signed_on: bool = False) -> None:
         """``signed_on``: sessions without a key are allowed."""
@@ -52,7 +52,7 @@ class Sessions:
         self._signed_on = signed_on
 
     def begin(self, key_id: str) -> str:
-        """The cookie of a new session. Raises StoreError if its secret cannot be read or written."""
+        """Make the cookie of a new session. Raises StoreError if the file with the secret cannot be read or written."""
         return self.lasting("session", key_id, LASTS_S)
 
     def key_id(self, cookie: str) -> str:
@@ -63,12 +63,12 @@ class Sessions:
         return key_id
 
     def lasting(self, purpose: str, content: str, seconds: int) -> str:
-        """The content, signed until a time. Raises StoreError as `begin` does."""
+        """Sign a content for a purpose, valid for ``seconds``. Raises StoreError as :meth:`begin` does."""
         content = f"{content}.{int(time.time()) + seconds}"
         return f"{content}.{self.signed(purpose, content)}"
 
     def read(self, purpose: str, cookie: str) -> str | None:
-        """The content that :meth:`lasting` signed; None if it is forged or too old."""
+        """Return the content that :meth:`lasting` signed for this purpose; None if the cookie is forged or too old."""
         content, _, signature = cookie.rpartition(".")
         if not hmac.compare_digest(self.signed(purpose, content).encode(), signature.encode()):
             return None
@@ -76,16 +76,16 @@ class Sessions:
         return content if int(ends) > time.time() else None
 
     def token(self, key_id: str) -> str:
-        """The token that the page sends with its calls. It is the key's, not the session's, so that an open page goes
-        on after somebody signed in again, and never as somebody else."""
+        """Make the token that the page sends with its calls. It depends on the key, not on the session, so that an open
+        page still works after its user signed in again."""
         return self.signed("token", key_id)
 
     def is_token(self, token: str, key_id: str) -> bool:
         return hmac.compare_digest(self.token(key_id).encode(), token.encode())
 
     def caller(self, request: Request) -> str | None:
-        """The id of the key behind a call of the page; None if it has no cookie. Raises Unauthenticated if the session
-        has ended, AccessError if another site may have made the call."""
+        """Return the id of the key behind a call from the page; None if the call has no cookie. Raises Unauthenticated
+        if the session has ended, AccessError if another site may have made the call."""
         if (cookie := request.cookies.get(COOKIE)) is None:
             return None
         key_id = self.key_id(cookie)
@@ -94,7 +94,7 @@ class Sessions:
         return key_id
 
     def signed(self, purpose: str, content: str) -> str:
-        """The signature, 43 characters of which nobody without the secret knows one."""
+        """Return the signature of a content for a purpose: 43 characters that only the secret can make."""
         digest = hmac.digest(self._secret, f"{purpose} {content}".encode(), sha256)
         return urlsafe_b64encode(digest).rstrip(b"=").decode()
 
@@ -111,7 +111,7 @@ class Sessions:
         return secret
 
     def _write_secret(self) -> None:
-        """Write a secret that only the operator can read; of several workers the first one's stays."""
+        """Write a secret that only the operator can read; if another worker wrote one first, keep that."""
         descriptor, written = tempfile.mkstemp(dir=self._file.parent)  # of mode 0600
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -125,7 +125,7 @@ class Sessions:
 
 
 def from_elsewhere(request: Request) -> bool:
-    """True if the browser says that a page of another origin sent the request; a port of the same host is another."""
+    """True if the browser says that a page of another origin sent the request; another port is another origin."""
     if (site := request.headers.get("sec-fetch-site")) is not None:
         return site != "same-origin"
     origin = request.headers.get("origin")
@@ -133,7 +133,7 @@ def from_elsewhere(request: Request) -> bool:
 
 
 def says_nothing(request: Request) -> bool:
-    """True if the request does not say what sent it; every browser says so of a form."""
+    """True if the request has no header that says which page sent it; browsers always send one with a form."""
     return not {"sec-fetch-site", "origin"} & set(request.headers.keys())
 
 
@@ -149,9 +149,9 @@ REFUSED = AccessError(
 
 
 def check_origin(request: Request, settings: Settings) -> None:
-    """Raise AccessError for a page of another origin. Pages on this machine may call, and the service's own: it has the
-    host that was asked for. On this machine alone, a foreign host is a site that leads its name here, unless a proxy
-    with TLS stands between."""
+    """Check which page sent a request. Allowed are pages on this machine, the service's own page, and the origins that
+    the settings list. Raises AccessError for others. A service on this machine alone takes a foreign host name for its
+    own only over TLS, through a proxy: otherwise any site could point its name here."""
     if (origin := request.headers.get("origin")) is None:
         return
     parts = urlsplit(origin)
@@ -161,7 +161,7 @@ def check_origin(request: Request, settings: Settings) -> None:
 
 
 class Cors(CORSMiddleware):
-    """Starlette's middleware, but a refused preflight request gets an error in the API's shape."""
+    """Starlette's CORS middleware, but a refused preflight request gets an error in the API's format."""
 
     def preflight_response(self, request_headers: Headers) -> Response:
         answer = super().preflight_response(request_headers)

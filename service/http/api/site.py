@@ -1,5 +1,4 @@
-"""``/docs``, the API's documentation, whose assets come from here so that it works offline, and what ``/`` tells
-programs."""
+"""``/docs``, the API's documentation, which works offline, and the answer of ``/`` to programs."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ BOTH = ["GET", "HEAD"]
 
 
 def _secured(page: str) -> HTMLResponse:
-    """The page with headers that forbid scripts and files of other origins, and showing it in a frame."""
+    """Make the page's answer, with headers that forbid frames and scripts and files of other origins."""
     digests = (sha256(script.encode()).digest() for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL))
     scripts = "".join(f" 'sha256-{b64encode(digest).decode()}'" for digest in digests)
     policy = (
@@ -46,7 +45,7 @@ def assets() -> Mount:
 
 
 def names_of(routers: Iterable[APIRouter]) -> tuple[str, ...]:
-    """The documented routes, "GET /v1/documents", in order of their paths."""
+    """List the documented routes, such as "GET /v1/documents", in order of their paths."""
     routes = {
         (route.path.replace(":path", ""), method)
         for router in routers
@@ -58,7 +57,7 @@ def names_of(routers: Iterable[APIRouter]) -> tuple[str, ...]:
 
 
 def description(request: Request) -> JSONResponse:
-    """The answer of ``/`` to programs."""
+    """Answer programs at ``/`` with the version and the routes."""
     return JSONResponse(
         {
             "name": "PEARL",

@@ -27,7 +27,7 @@ LINE_ENDS = {mark.encode(): f"\\u{ord(mark):04x}".encode() for mark in "\x85\u20
 
 
 def streams(example: str, media_type: str = EVENTS, model: Any = dict[str, Any]) -> dict[str, Any]:
-    """The part of a route's declaration for an answer that is one object, or a stream such as the example."""
+    """Make the arguments that declare a route whose answer is one object (``model``) or a stream like ``example``."""
     return {"response_model": model, "responses": {200: {"content": {media_type: {"example": example}}}}}
 
 
@@ -46,8 +46,8 @@ def line(data: Any) -> bytes:
 
 
 class EventStream(StreamingResponse):
-    """Streams events, or lines of JSON. After an error, or when the server stops, the last one is what ``failed`` makes
-    of the error's body: clients would not take a broken connection for an error of the API."""
+    """Streams events, or lines of JSON. If an error occurs or the server stops, the last event is what ``failed`` makes
+    of the error's body: clients would not recognize a broken connection as an error of the API."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class ClientLeft(Exception):
 
 
 async def while_connected(request: Request, work: Callable[[], Awaitable[T]]) -> T:
-    """Do the work, but cancel it and raise ClientLeft if the client leaves. The body must have been read."""
+    """Do the work; if the client leaves, cancel it and raise ClientLeft. The body must have been read before."""
     task = asyncio.ensure_future(work())
     leaving = asyncio.ensure_future(_disconnected(request))
     try:

@@ -1,4 +1,4 @@
-"""``/v1/voices``: the caller's registers."""
+"""``/v1/voices``: the caller's voices."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class VoiceIn(KnownFields):
 
 
 class VoiceOut(OfRecord):
-    """A register."""
+    """A voice: a named register of yours, and its settings."""
 
     name: str = Field(description="Its name, also its model id.", examples=["email"])
     object: Literal["voice"] = Field(description="Always `voice`.")
@@ -58,7 +58,7 @@ class VoiceOut(OfRecord):
 
 
 class CalibrationOut(OfRecord):
-    """Theta, margin and k that the user's past texts chose (`pearl calibrate`)."""
+    """Theta (revise below it), margin and k (documents to show), chosen on your past texts by `pearl calibrate`."""
 
     id: str = Field(description="Drafts that it decided on name it.", examples=["calibration_0192f0c4b1aa7d0e5c2f9b1c"])
     retriever: str = Field(description="The retriever that it holds for.", examples=["embedded 0f3a9c0d11e24b57"])
@@ -74,7 +74,7 @@ class CalibrationOut(OfRecord):
 
 
 class CalibratedVoiceOut(VoiceOut):
-    """A register with its calibrations."""
+    """A voice with its calibrations."""
 
     calibrations: list[CalibrationOut] = Field(description="The newest first.", examples=[[]])
 
@@ -98,7 +98,7 @@ def list_voices(services: ServicesDep, caller: Caller) -> VoiceList:
 
 @router.get("/{name:path}", summary="Show a voice with its calibrations")
 def get_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> CalibratedVoiceOut:
-    """The name `pearl` is the whole history."""
+    """Get a voice with its calibrations; `pearl` is the whole history."""
     retriever, model = services.histories.retriever.fingerprint, services.model.name
     with services.database.read() as connection:
         voice = voices.get_or_whole(connection, caller.user.id, name)
@@ -120,7 +120,7 @@ def get_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> Calibra
 )
 @writes
 def put_voice(services: ServicesDep, caller: Caller, name: VoiceName, body: VoiceIn, response: Response) -> VoiceOut:
-    """The documents of the voice are those imported or added with its name."""
+    """The voice has the documents that were imported or added under its name."""
     voices.check_name(name)
     load_template(body.template)
     values = body.model_dump(exclude_unset=True)
@@ -132,8 +132,8 @@ def put_voice(services: ServicesDep, caller: Caller, name: VoiceName, body: Voic
 @router.delete("/{name:path}", status_code=204, responses=ANSWERS, summary="Delete a voice")
 @writes
 def delete_voice(services: ServicesDep, caller: Caller, name: VoiceName) -> Response:
-    """Delete the voice; its documents stay in the history, in no voice. One that is local only is refused while it has
-    documents."""
+    """Delete the voice; its documents stay in the history, without a voice. A local-only voice that still has documents
+    cannot be deleted."""
     with services.database.write(deletes=True) as connection:
         voices.remove(connection, caller.user.id, name)
     return deletion_answer(services.forget_deleted(caller.user.id))

@@ -1,8 +1,8 @@
-"""Answering messages of the Model Context Protocol, each by at most one message, without state between them.
+"""Answer messages of the Model Context Protocol, each by at most one message, without state between messages.
 
-Two kinds of revisions are known. Those up to 2025-11-25 begin with ``initialize``, on which nothing here depends. From
-2026-07-28 on each request has its revision and its client's abilities in ``_meta``, and over HTTP the headers repeat
-what a proxy needs to know.
+Two kinds of protocol revisions are supported. Up to 2025-11-25 a client first sends ``initialize``, which changes
+nothing here. From 2026-07-28 on each request has the revision and the client's capabilities in ``_meta``, and over HTTP
+headers repeat revision, method and name for proxies.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class _Refusal(Exception):
 
 
 async def reply(message: McpMessage, tools: McpTools, headers: Mapping[str, str] | None = None) -> McpReply | None:
-    """Answer a message; None for a notification. ``headers`` are those of HTTP, their names in lower case."""
+    """Answer a message; None for a notification. ``headers``: those of HTTP by lower-case name, or None."""
     meta = message.params.get("_meta")
     meta = meta if isinstance(meta, dict) else {}
     if headers is not None:  # the server leaves blanks around values

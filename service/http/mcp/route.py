@@ -1,4 +1,4 @@
-"""``POST /mcp``: the Model Context Protocol over HTTP, each call by itself."""
+"""``POST /mcp``: the Model Context Protocol over HTTP, without sessions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ router = APIRouter(tags=["Model Context Protocol"], route_class=KeyedRoute)
 
 
 class McpOut(BaseModel):
-    """The answer to a request: a result, or an error of the protocol. What is wrong with a tool's call is a result."""
+    """The answer to a request: a result, or an error of the protocol. A tool call that fails has a result, too."""
 
     jsonrpc: str = Field(description="Always `2.0`.", examples=["2.0"])
     id: int | str | None = Field(description="The request's.", examples=[1])
@@ -39,8 +39,8 @@ class McpOut(BaseModel):
     responses={202: {"description": "A notification was taken; there is no body."}},
 )
 async def answer_message(request: Request, services: ServicesDep, caller: Caller, body: McpMessage) -> Response:
-    """The tools `find_examples`, `draft`, `check` and `feedback` for programs that speak the protocol, without
-    sessions, streams or batches; `pearl mcp` has the same over standard input."""
+    """Call the tools `find_examples`, `draft`, `check` and `feedback` by the protocol, without sessions, streams or
+    batches. `pearl mcp` offers the same over standard input."""
 
     async def write(events: AsyncGenerator[Event, None]) -> Draft:
         draft = await finished(admitted(request, services, events))

@@ -34,8 +34,8 @@ Write = Callable[[McpReply], None]
 
 @contextmanager
 def wire() -> Iterator[Write]:
-    """Yield a function that writes a reply to standard output. Everything else that is written there meanwhile, also by
-    native code of libraries, goes to standard error."""
+    """Yield a function that writes a reply to standard output. Until the block ends, everything else that the process
+    writes there, even from native libraries, goes to standard error."""
     output = os.dup(1)
     os.dup2(2, 1)
 
@@ -52,8 +52,8 @@ def wire() -> Iterator[Write]:
 
 
 async def serve(lines: AsyncGenerator[bytes | None, None], toolbox: Toolbox, write: Write) -> None:
-    """Answer the message on each line, AT_ONCE at a time; end when all are answered, or when the reader of the answers
-    has gone. None stands for a line that was too long."""
+    """Answer the message on each line (None: the line was too long), AT_ONCE at a time. Return when all are answered,
+    or when nobody reads the answers any more."""
     under_way: set[asyncio.Task[None]] = set()
     free = asyncio.Semaphore(AT_ONCE)
 
@@ -111,7 +111,7 @@ async def _answer(message: McpMessage, toolbox: Toolbox, write: Write) -> None:
 
 
 async def lines_of(read: Callable[[], Awaitable[bytes]]) -> AsyncGenerator[bytes | None, None]:
-    """Yield the lines of an input, None for each that is too long; ``read`` returns a piece, empty at the end."""
+    """Yield an input's lines, None for a line that is too long; ``read`` returns the next piece, empty at the end."""
     line, skipping = b"", False
     while piece := await read():
         *ended, rest = (line + piece).split(b"\n")
@@ -129,10 +129,9 @@ async def lines_of(read: Callable[[], Awaitable[bytes]]) -> AsyncGenerator[bytes
 
 
 def standard_input() -> Callable[[], Awaitable[bytes]]:
-    """Start reading standard input; return a function that waits for its next piece.
+    """Start reading standard input in a thread; return a function that waits for its next piece.
 
-    A thread reads, since the event loop cannot wait for files. It reads below Python's buffers: a thread that still
-    reads at the end would hold their locks."""
+    The thread reads below Python's buffers: if it still reads when the process ends, it must not hold their locks."""
     pieces: asyncio.Queue[bytes] = asyncio.Queue()
     free = threading.Semaphore(PIECES)
     loop = asyncio.get_running_loop()

@@ -145,8 +145,8 @@ class Toolbox:
         return feedback_body(recorded)
 
     async def _voice(self, name: str | None) -> str | None:
-        """The voice of a call; None for the whole history. Raises NotFound that lists the voices: a model has no tool
-        for that."""
+        """Return the voice of a call; None for the whole history. Raises NotFound that lists the voices, since no tool
+        does."""
         name = voices.chosen(name or self.voice)
         if name is None:
             return None
@@ -163,7 +163,7 @@ class Toolbox:
 
 @dataclass(frozen=True, slots=True)
 class _Tool:
-    """A tool as it is listed and run."""
+    """A tool's description for clients, and the function that runs it."""
 
     description: str
     takes: type[KnownFields]  # the arguments
@@ -172,7 +172,7 @@ class _Tool:
 
 
 def _given(arguments: dict[str, Any], takes: type[KnownFields]) -> dict[str, Any]:
-    """The arguments without empty optional ones: many models fill in every field of a schema."""
+    """Return the arguments without empty optional ones: many models fill in every field of a schema."""
     needed = {name for name, field in takes.model_fields.items() if field.is_required()}
     return {name: value for name, value in arguments.items() if name in needed or value not in (None, "", [], {})}
 
@@ -224,7 +224,7 @@ ELABORATE = ("pattern", "maxLength", "not")
 
 
 def _plain(schema: Any) -> Any:
-    """The schema without limits that the tool checks itself."""
+    """Return the schema without limits that the tool checks itself."""
     if isinstance(schema, dict):
         return {name: _plain(value) for name, value in schema.items() if name not in ELABORATE}
     return [_plain(value) for value in schema] if isinstance(schema, list) else schema

@@ -1,7 +1,7 @@
 """The first run: while a service that listens on this machine alone has no user, its page makes one without a key.
 
-Whoever can reach the service could do so, which is why each of these must hold: the request comes from this machine and
-names it, no proxy passed it on, and its form is the page's own.
+Not everybody who can reach the service may do so: the request must come from this machine and name this machine, no
+proxy may have passed it on, and its form must be the page's own.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ NOT_HERE = AccessError(
 
 
 def is_here(request: Request) -> bool:
-    """True if a browser on this machine asks, under an address of this machine, and no proxy stands between. A site
-    whose name leads to this machine does not count: the host in its requests is its own name. Always False if the
-    operator's file (PEARL_SIGN_ON) says who users are."""
+    """True if a browser on this machine asks, under an address of this machine, and no proxy stands between. A foreign
+    host name that leads to this machine does not count. Always False if the operator's file (PEARL_SIGN_ON) says who
+    users are."""
     hosts = request.headers.getlist("host")
     if not request.app.state.on_loopback or sign_on_of(request).terms is not None or len(hosts) != 1:
         return False

@@ -1,5 +1,5 @@
-"""``/``: the page where a person writes. It signs in, and serves the HTML, the script and the style; everything else
-the script does by the API, as any program does."""
+"""``/``: the page where a person writes. This module signs people in and serves the HTML, script and style; the script
+does everything else through the API."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ async def asset(name: str, v: str = "") -> Response:
 
 @router.get("/favicon.ico")
 async def favicon() -> Response:
-    """Answer browsers that look for an icon where no page names one."""
+    """Answer browsers that ask for ``/favicon.ico``, which no page names."""
     return await asset("icon.svg")
 
 
 @router.get("/page/begin")
 @router.get("/page/sign-in")
 async def to_the_form() -> Response:
-    """Redirect to the form from the address of a failed attempt, which somebody has loaded."""
+    """Redirect to the form when a browser loads the form's target, such as after a failed attempt."""
     return RedirectResponse("../")
 
 
@@ -141,8 +141,8 @@ def _begin_session(request: Request, answer: Response, key_id: str) -> Response:
 
 
 def _over_tls(request: Request) -> bool:
-    """True if the browser speaks TLS, be it to a proxy at any address. Nobody is believed who is not trusted: what a
-    browser says of itself makes only its own cookie `Secure`."""
+    """True if the browser speaks TLS, to this server or to a proxy. Headers that say so are believed from anybody: a
+    false one only makes the sender's own cookie `Secure`."""
     said = [request.url.scheme, *(request.headers.get(name, "") for name in ("origin", "x-forwarded-proto"))]
     if (terms := sign_on_of(request).terms) is not None:
         said.append(terms.address)
@@ -195,9 +195,9 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 def sign_in_page(request: Request, error: PearlError | None = None, *, first: bool = False) -> HTMLResponse:
-    """Return the page with the form to sign in, in the ``first`` run also with the form to begin.
+    """Make the page with the form to sign in; ``first``: also with the form that makes the first user.
 
-    A link on another site leads here without the cookie; the page then loads itself again."""
+    A browser sends no cookie when it follows a link from another site; the page then loads itself again."""
     elsewhere = error is None and request.headers.get("sec-fetch-site") == "cross-site"
     problem = f'<p id="problem" class="problem" role="alert">{escape(_said(error))}</p>' if error else ""
     below = "../" if request.url.path.startswith("/page/") else ""  # addresses stay right behind a proxy's prefix
@@ -221,7 +221,7 @@ def _said(error: PearlError) -> str:
 
 
 def _html(template: Template, **values: str) -> HTMLResponse:
-    """Fill the template; values other than HTML of our own are escaped."""
+    """Fill the template; values that are not HTML of our own are escaped."""
     own = {"voices", "problem", "refresh", "first", "issuers"}
     filled = {name: value if name in own else escape(value) for name, value in values.items()}
     return HTMLResponse(template.substitute(filled, stamp=STAMP, version=__version__), headers=HEADERS)

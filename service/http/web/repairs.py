@@ -1,5 +1,5 @@
-"""Routes for work on a draft on the page: to strike a claim or put one in, to show what the draft shares with its
-evidence, and to count the texts that are not ready yet."""
+"""Routes for editing a draft on the page: strike out or insert a claim, show the words that the draft shares with its
+evidence, and count the texts without an embedding."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Work(KnownFields):
 
 
 class RepairIn(Work):
-    """A repair of a draft's text: a claim to strike out, or words of the draft's request to put in."""
+    """A repair of a draft's text: a claim to strike out, or words of the draft's request to insert."""
 
     start: Annotated[int | None, Field(ge=0)] = None  # of the claim, in code points; None: put it in
     end: Annotated[int | None, Field(ge=0)] = None
@@ -40,7 +40,7 @@ class RepairIn(Work):
 
 @router.post("/repair")
 async def repair(services: ServicesDep, caller: Caller, body: RepairIn) -> Repair:
-    """Return the part of the text to replace, in code points, and its replacement. Raises NotFound."""
+    """Return the repair: the part of the text to replace, in code points, and its replacement. Raises NotFound."""
     return await in_reading_thread(_repair, services, caller.user.id, body)
 
 
@@ -56,8 +56,8 @@ def _repair(services: Services, user_id: int, body: RepairIn) -> Repair:
 
 @router.post("/shared")
 async def shared(services: ServicesDep, caller: Caller, body: Work) -> dict[str, Any]:
-    """The spans of words that the text shares with its evidence, with the number of the document; and the documents by
-    id, each with its text and spans. Raises NotFound for another's draft."""
+    """Return the word spans that the text shares with the draft's evidence, each with the number of the document, and
+    the documents' texts and shared spans by id. Raises NotFound for an unknown draft."""
     return await in_reading_thread(_shared, services, caller.user.id, body)
 
 
@@ -75,7 +75,7 @@ def _shared(services: Services, user_id: int, body: Work) -> dict[str, Any]:
 
 @router.get("/unread")
 def unread(services: ServicesDep, caller: Caller) -> dict[str, int]:
-    """The number of texts and requests that no draft can use in full yet, for they are not embedded."""
+    """Return the number of texts and requests without an embedding, which drafts cannot use in full yet."""
     if not services.needs_encoder:
         return {"unread": 0}
     with services.database.read() as connection:

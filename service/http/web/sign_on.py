@@ -1,5 +1,5 @@
-"""Signing in on the page at an issuer (OpenID Connect: authorization code with PKCE, state and nonce), and the metadata
-by which programs find the issuers (RFC 9728).
+"""Sign in to the page at an OpenID Connect issuer (authorization code with PKCE, state and nonce), and publish the
+metadata by which programs find the issuers (RFC 9728).
 
 Nothing is stored on the server: a signed cookie holds the state, and nonce and verifier are signatures of the state.
 """
@@ -58,7 +58,7 @@ async def begin(request: Request, issuer: int = 0) -> Response:
 
 
 async def back(request: Request) -> Response:
-    """Complete a sign-on with the issuer's answer. Its address may have parameters that no specification names."""
+    """Complete a sign-on with the issuer's answer, which may have any further query parameters."""
     sign_on, sessions, given = sign_on_of(request), sessions_of(request), request.query_params
     try:
         number, _, state = (sessions.read(UNDER_WAY, request.cookies.get(UNDER_WAY, "")) or "").partition(".")

@@ -1,4 +1,4 @@
-"""The tables of the first version that is read; an empty database gets the newest ones at once."""
+"""The tables of the oldest revision that this version can upgrade; an empty database gets the newest tables at once."""
 
 revision = '0010'
 down_revision = None
