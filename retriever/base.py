@@ -43,7 +43,7 @@ class Helps:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a retriever's scores mean: thresholds and fits that training found. A field that is None has no effect."""
+    """The meaning of a retriever's scores: thresholds and fits from training. A field that is None has no effect."""
 
     threshold: float | None = None  # theta: if s1 is below it, the draft is revised
     floor: float | None = None  # a document that scores less is not shown to the chat model

@@ -19,11 +19,11 @@ from tests.source import ROOT, sources
 
 MOST = {
     "lines of packages": {
-        "lines of pearl": 14_040,
-        "lines of retriever": 5_187,
-        "lines of service": 31_034,
-        "lines of training": 7_177,
-        "lines of eval": 22_684,
+        "lines of pearl": 14_037,
+        "lines of retriever": 5_151,
+        "lines of service": 31_051,
+        "lines of training": 7_159,
+        "lines of eval": 22_674,
     },
     "lines beside the packages": {
         "lines of docs/*.py and benchmarks": 2_933,

@@ -64,7 +64,7 @@ CANDIDATES = 20  # of a request, a third of them likely to help
 
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """How much of a split is scored: targets per user, users per corpus (None: all), least candidates per request.
+    """The part of a split that is scored: targets per user, users per corpus (None: all), least candidates per request.
     ``by_time``: about how many targets of all users, if histories are split by time."""
 
     targets: int

@@ -135,7 +135,7 @@ NUMBERS = (
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """How a judge's replies are sampled from the model, and the seed of samples and random orders."""
+    """The way a judge's replies are sampled from the model, and the seed of samples and random orders."""
 
     temperature: float
     top_p: float = 1.0

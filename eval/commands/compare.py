@@ -194,7 +194,7 @@ def items_and_options(
 
 
 def runs_of(options: CompareOptions) -> int:
-    """How often the judge is asked about every item: the given number, or else the preset's."""
+    """Number of times the judge is asked about every item: the given number, or else the preset's."""
     return options.runs or RUNS.get(options.preset, 1)
 
 

@@ -1,4 +1,4 @@
-"""What ``pearl compare`` and ``pearl eval`` commands share for drafting: reading requests, retrieving, and drafting."""
+"""Drafting for ``pearl compare`` and ``pearl eval`` commands: reading requests, retrieving, and drafting."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ LATEST_TEXTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
-    """What all methods need: the writers, the texts of impostors to compare each writer with, and the encoder."""
+    """Inputs of all methods: the writers, the texts of impostors to compare each writer with, and the encoder."""
 
     writers: Sequence[Claimant]
     reference: Callable[[Claimant], Impostors]  # the impostors of a writer

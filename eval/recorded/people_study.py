@@ -124,7 +124,7 @@ def _majority(name: str, ratings: Sequence[PersonRating]) -> JudgedItem:
 
 
 def drawn_agreement(by_item: Mapping[str, Sequence[PersonRating]]) -> dict[str, Any] | None:
-    """How often two random raters of an item agree, in DRAWS random samples of items: the mean, the standard deviation
+    """Agreement of two random raters of an item, in DRAWS random samples of items: the mean, the standard deviation
     and the middle 95%. None if no item has two ratings."""
     shared = [ratings for ratings in by_item.values() if len(ratings) > 1]
     if not shared:

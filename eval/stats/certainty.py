@@ -1,4 +1,4 @@
-"""Whether a judge's stated certainty can be trusted: AUROC, Brier score, calibration error, risk and coverage.
+"""Measures of trust in a judge's stated certainty: AUROC, Brier score, calibration error, risk and coverage.
 
 Dimensions in comments: N records, L levels of certainty, B bins, R resamples.
 """
@@ -23,7 +23,7 @@ BANDS = ((1, 20), (21, 40), (41, 60), (61, 80), (81, 100))
 
 @dataclass(frozen=True, slots=True)
 class CertainAnswers:
-    """Whether each answer is right, and the certainty that the judge stated with it."""
+    """The correctness of each answer, and the certainty that the judge stated with it."""
 
     correct: Floats  # 1 or 0, (N,)
     certainty: Floats  # 1 to 100, NaN without one, (N,)

@@ -1,4 +1,4 @@
-"""How often labels are right for all items, from an imperfect judge's labels and people's labels of some items.
+"""Estimates of the shares of labels over all items, from an imperfect judge's labels and people's labels of some items.
 
 Two estimates are made beside the raw rates. The first inverts the judge's confusion (Rogan and Gladen 1978, here for
 any number of labels). It assumes the same confusion on all items, but the labelled items need not be a random sample.
@@ -76,7 +76,7 @@ def obstacle(data: LabelledShares) -> str | None:
 
 
 def raw_rates(data: LabelledShares) -> Floats:
-    """How often the judge gives each label, over all items: (K,)."""
+    """Count how often the judge gives each label, over all items: (K,)."""
     return np.asarray(data.shares.mean(axis=0))
 
 

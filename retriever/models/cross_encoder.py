@@ -37,7 +37,7 @@ CHARACTERS = 32  # a token: what comes later does not fit into the window, but w
 
 @dataclass(frozen=True, slots=True)
 class PairReading:
-    """Which parts of a request and a document a cross-encoder reads, in training and in use."""
+    """The parts of a request and a document that a cross-encoder reads, in training and in use."""
 
     max_tokens: int  # of both texts; the longer one gives way
     request_words: int = REQUEST_WORDS  # the first ones of a request, or ALL_WORDS

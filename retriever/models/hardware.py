@@ -1,4 +1,4 @@
-"""What the machine can compute with: its devices, and whether it is fast in bfloat16."""
+"""The devices that the machine can compute with, and whether it is fast in bfloat16."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ PLAIN = {"attention_bias": False, "mlp_bias": False, "hidden_act": "silu", "mode
 
 @dataclass(frozen=True, slots=True)
 class PackedSpan:
-    """Where one group's tokens are in a pack."""
+    """The place of one group's tokens in a pack."""
 
     shared: slice  # the beginning that its prompts share
     parts: tuple[slice, ...]  # the rest of each prompt, with its target

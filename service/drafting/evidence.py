@@ -1,4 +1,4 @@
-"""How a draft's answer describes its retrieval: the documents that went into the prompt, and notes on them."""
+"""The description of its retrieval in a draft's answer: the documents that went into the prompt, and notes on them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ CANDIDATES_S = 30.0  # for writing the candidates of a draft; those not finished
 
 @dataclass(frozen=True, slots=True)
 class CandidateOrder:
-    """How to write candidates, which are edits of a draft to choose among."""
+    """Options for candidates, which are edits of a draft to choose among."""
 
     candidates: int  # how many
     instructions: str = ""

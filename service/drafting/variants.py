@@ -18,7 +18,7 @@ TEMPERATURES = (0.7, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """How a variant differs from the first text: in the order of documents, seed and temperature."""
+    """The differences of a variant from the first text: in the order of documents, seed and temperature."""
 
     number: int  # 0: the first text, as it is without variants
     attempt: int = 0  # 1: the first attempt gave an earlier text again

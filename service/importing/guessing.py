@@ -43,7 +43,7 @@ UNPACK = "unpack it and import the folder."
 
 @dataclass(frozen=True, slots=True)
 class FileSniff:
-    """What the guess is based on. ``names``: the paths of the files in a folder or zip file, in lower case, without
+    """The basis of a guess. ``names``: the paths of the files in a folder or zip file, in lower case, without
     hidden files and symbolic links of a folder; ``head``: the beginning of a file, gunzipped, and in UTF-8 if the file
     is UTF-16."""
 

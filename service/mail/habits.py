@@ -29,7 +29,7 @@ ACTIVE = re.compile(r"cid:|<(?:script|iframe|object|embed|form|link|meta|style|b
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What a person usually does in mails: what at least half of the latest answers do; if none is an answer, of the
+    """A person's usual form of a mail: what at least half of the latest answers do; if none is an answer, of the
     latest mails."""
 
     name: str = ""  # that mails are sent under

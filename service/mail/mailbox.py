@@ -38,7 +38,7 @@ class Mail:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What the server says about an opened folder."""
+    """The server's information about an opened folder."""
 
     validity: int  # UIDs of another validity name other mails
     next_uid: int | None

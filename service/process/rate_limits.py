@@ -39,7 +39,7 @@ class RateLimited(AccessError):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """How many requests a key has left."""
+    """The number of requests that a key has left."""
 
     limit: int
     remaining: int

@@ -31,7 +31,7 @@ IS_APART = documents.c.set_apart.is_not(None) & documents.c.mine.is_not(True)
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Whether a document is quarantined: the reason why drafts should not learn from it, and its owner's decision."""
+    """The quarantine of a document: the reason why drafts should not learn from it, and its owner's decision."""
 
     set_apart: str | None = None  # one of REASONS; None: nothing speaks against it
     mine: bool | None = None  # its owner's word on whether it is a sample; None: none given

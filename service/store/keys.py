@@ -35,7 +35,7 @@ KEY_BY_DIGEST = _KEY.where(keys.c.digest == bindparam("digest"))
 
 @dataclass(frozen=True, slots=True)
 class TokenBudget:
-    """How many tokens a key's drafts may use in a day (UTC), and how many they have used today."""
+    """The tokens that a key's drafts may use in a day (UTC), and those that they have used today."""
 
     per_day: int
     spent: int  # today, so far
@@ -72,7 +72,7 @@ class UnknownUser(AccessError):
 
 @dataclass(frozen=True, slots=True)
 class KeySummary:
-    """What can be told about a key without revealing it."""
+    """Information about a key that does not reveal it."""
 
     id: str
     name: str | None

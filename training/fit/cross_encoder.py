@@ -59,7 +59,7 @@ class CrossEncoderOptions:
 
 @dataclass(frozen=True, slots=True)
 class GroupFitting:
-    """What a cross-encoder is fitted on: training groups, ``dev`` groups for early stopping, the loss and the options.
+    """Training material of a cross-encoder: groups, ``dev`` groups for early stopping, the loss and the options.
     ``seconds``: the time limit, None for no limit."""
 
     groups: Sequence[Example]

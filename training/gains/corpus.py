@@ -106,7 +106,7 @@ def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How a history file was scored: with which auxiliary model, template and way of splitting. ``extents``: the
+    """The way a history file was scored: with which auxiliary model, template and way of splitting. ``extents``: the
     options of scoring (``GainOptions``) of each split."""
 
     aux: str

@@ -39,7 +39,7 @@ CHOICES = ("--choose", "first_stage_only=yes", "--choose", "share=1", "--choose"
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much of a split is scored: targets per user, number of users, and least candidates per request."""
+    """The part of a split that is scored: targets per user, number of users, and least candidates per request."""
 
     targets: int
     users: int

@@ -46,7 +46,7 @@ class PreferencePair:
 
 @dataclass(frozen=True, slots=True)
 class RewardMaterial:
-    """What a reward model learns from. ``originals``: of which paragraph, by number, each text is a version."""
+    """Training data of a reward model. ``originals``: of which paragraph, by number, each text is a version."""
 
     texts: tuple[str, ...]
     originals: tuple[int, ...]

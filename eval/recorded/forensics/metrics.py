@@ -180,7 +180,7 @@ def _annotator(table: VoteTable, place: int) -> dict[str, str]:
 
 
 def overall_figures(table: VoteTable, reference: Codes) -> dict[str, Any]:
-    """How often the reference chooses text a and the longer text, and the mean lengths of the texts in characters."""
+    """Shares in which the reference chooses text a and the longer text, and the texts' mean lengths in characters."""
     chosen = chooses(reference)
     for_a, characters = (reference == A)[chosen], table.characters[chosen]
     selected = np.where(for_a, characters[:, 0], characters[:, 1])

@@ -53,8 +53,8 @@ def metrics_tables(result: Json) -> Iterator[Table]:
 
 
 def choices(overall: Json) -> dict[str, Json]:
-    """How often a reference chooses text a and the longer text, and the texts' mean lengths, by the rows' names in a
-    table."""
+    """Shares in which a reference chooses text a and the longer text, and the texts' mean lengths, by the
+    rows' names in a table."""
     return {
         "chooses text a": overall["text_a_chosen"],
         "chooses the longer text": overall["longer_chosen"],

@@ -88,7 +88,7 @@ def _row(name: str, baseline: Floats, judge: Floats, bootstrap: Bootstrap) -> di
 
 
 def preferences(read: RecordingVerdicts) -> dict[str, Any]:
-    """How often the judge chooses the first and the longer text, and how often they are right; ties are left out."""
+    """Shares in which the judge chooses the first and the longer text, and in which they are right, without ties."""
     chosen = [
         (verdict.answer, judgement.gold, _longer(judgement))
         for verdict, judgement in zip(read.verdicts, read.recording.judgements, strict=True)
@@ -99,7 +99,7 @@ def preferences(read: RecordingVerdicts) -> dict[str, Any]:
 
 
 def _rates(choices: Sequence[tuple[Answer, Answer, Answer]]) -> dict[str, Any]:
-    """How often the judge's answer (the first of each triple), and how often the right answer (the second), is the
+    """Shares in which the judge's answer (the first of each triple), and the right answer (the second), is the
     third."""
     judge, gold = (sum(row[index] is row[2] for row in choices) for index in (0, 1))
     return {"n": len(choices), "judge": wilson_json(judge, len(choices)), "gold": wilson_json(gold, len(choices))}

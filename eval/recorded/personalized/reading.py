@@ -33,7 +33,7 @@ class RecordingVerdicts:
 
     @property
     def correct(self) -> Floats:
-        """Whether the answer of each counted record is correct, 1 or 0: (N,)."""
+        """Return 1 for each counted record whose answer is correct, else 0: (N,)."""
         judgements = self.recording.judgements
         return np.array([is_correct(self.verdicts[i], judgements[i].gold) for i in self.counted], float)
 
@@ -53,7 +53,7 @@ class RecordingVerdicts:
 
     @property
     def resampled(self) -> str:
-        """What is resampled for intervals: "records", "personas" or "pairs of texts"."""
+        """Return what is resampled for intervals: "records", "personas" or "pairs of texts"."""
         if len(set(self.names)) == len(self.names):
             return "records"
         return "personas" if any(name.startswith("persona ") for name in self.names) else "pairs of texts"

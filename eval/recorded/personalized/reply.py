@@ -55,7 +55,7 @@ class ReplyForm:
 
     @property
     def step(self) -> int:
-        """How many points of 100 one step of the judge's scale of certainty stands for."""
+        """Return the points of 100 that one step of the judge's scale of certainty stands for."""
         return HIGHEST // self.highest
 
     @property

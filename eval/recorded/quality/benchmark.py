@@ -33,7 +33,7 @@ class PairSet:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPairs:
-    """Whether each scorer is correct on each pair; all scorers are measured on the same pairs."""
+    """The pairs on which each scorer is correct; all scorers are measured on the same pairs."""
 
     correct: Mapping[str, Floats]  # by scorer, 1, 0.5 or 0 for each pair, (N,)
     sets: Sequence[Part]  # the pairs of each set, (N,)

@@ -104,7 +104,7 @@ def _reached(reaches: Iterable[str]) -> dict[str, int]:
 
 
 def _reach_of(text: str, stored: str) -> str:
-    """How the text differs from the recorded one: the first of REACHES that is true."""
+    """Return how the text differs from the recorded one: the first of REACHES that is true."""
     if text == stored:
         return SAME
     if "".join(text.split()) == "".join(stored.split()):

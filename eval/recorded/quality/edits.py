@@ -68,7 +68,7 @@ def steps(traces: Sequence[ExecutedTrace], scores: Scores) -> list[Step]:
 
 
 def sensitivity_report(traces: Sequence[ExecutedTrace], scores: Scores) -> dict[str, Any] | None:
-    """How much an edit changes the score: its median, mean and distribution, by category, and correlated with the
+    """The change of the score by an edit: its median, mean and distribution, by category, and correlated with the
     change in length; and how much all edits of a trace change it. None if no edit was executed."""
     every = steps(traces, scores)
     if not every:

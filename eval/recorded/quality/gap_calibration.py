@@ -1,4 +1,4 @@
-"""How often experts prefer the version with the higher score, by the gap between the two scores; and the ranks that
+"""Share of experts who prefer the version with the higher score, by the gap between the two scores; and the ranks that
 experts gave. The scores are the recorded ones, or those of a reward model or a trivial scorer."""
 
 from __future__ import annotations
@@ -149,8 +149,8 @@ def agreement_by_gap(
     edges: Sequence[float] = EDGES,
     wide: float | None = WIDE,
 ) -> list[dict[str, Any]]:
-    """How often comparisons agree with the scores: a row for each bin of gaps, one for all gaps, and one for gaps above
-    ``wide``. Intervals are over triplets."""
+    """Shares of comparisons that agree with the scores: a row for each bin of gaps, one for all gaps, and one for gaps
+    above ``wide``. Intervals are over triplets."""
     if not comparisons:
         return []
     bootstrap = Bootstrap([pair.triplet for pair in comparisons])

@@ -158,8 +158,8 @@ def _features(text: str) -> list[float]:
 
 
 def correct(margins: Floats, pairs: Sequence[QualityPair], seed: int) -> tuple[Floats, int]:
-    """Whether a scorer with these ``margins`` prefers the text that people prefer, 1 or 0: (N,). Also the number of
-    ties, which a coin decides. A margin of NaN is not correct."""
+    """Return 1 where a scorer with these ``margins`` prefers the text that people prefer, else 0: (N,). Also return the
+    number of ties, which a coin decides. A margin of NaN is not correct."""
     coins = np.random.default_rng(seed).choice((-1.0, 1.0), len(pairs))
     ties = margins == 0
     signs = np.sign(np.where(ties, coins, margins))

@@ -1,5 +1,7 @@
-"""How good judges and writers are in general, and whether better models judge better. Also how well a judge judges
-texts by itself, by its family, and by weaker models. Abilities are ``{"model": {"score"?: 0.7, "family"?: "..."}}``."""
+"""Measures of judges and writers: how good they are in general, whether better models judge better, and how well a
+judge judges texts by itself, by its family, and by weaker models.
+
+Abilities are ``{"model": {"score"?: 0.7, "family"?: "..."}}``."""
 
 from __future__ import annotations
 

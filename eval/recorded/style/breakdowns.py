@@ -114,7 +114,7 @@ def _chances(labels: Sequence[str], people: Floats) -> dict[str, Floats]:
 
 
 def _frequency(sums: Sums, index: int) -> dict[str, Any]:
-    """How often the judge and how often people give a label, over the units with labels of both."""
+    """Shares in which the judge and people give a label, over the units with labels of both."""
 
     def share(labels: Floats) -> Floats:
         return ratio(labels[..., index], labels.sum(axis=-1))

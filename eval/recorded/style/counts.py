@@ -170,7 +170,7 @@ def accuracy(confusion: Floats) -> Floats:
 
 
 def people_counts(confusion: Floats) -> Floats:
-    """How often people gave each label, over the units that the judge has labelled: (..., K * (K + 1)) -> (..., K)."""
+    """Count people's labels over the units that the judge has labelled: (..., K * (K + 1)) -> (..., K)."""
     return np.asarray(_labelled(confusion).sum(axis=-1))
 
 

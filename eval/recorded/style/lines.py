@@ -33,7 +33,7 @@ VERDICTS = {DETECTION: (ABSENT, PRESENT, *KINDS[6:]), RANKING: (*KINDS, SCORED)}
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What all judgements of an item have in common, such as the task and the request."""
+    """The fields that all judgements of an item have in common, such as the task and the request."""
 
     task: str
     persona: str | None

@@ -44,7 +44,7 @@ EITHER = (TIE, CANNOT_TELL)  # are of both scales
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is rated: a text or pair of texts, and a style."""
+    """A rated unit: a text or pair of texts, and a style."""
 
     kind: str
     item: str

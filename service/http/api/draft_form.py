@@ -39,7 +39,7 @@ class NoteOut(OfRecord):
 
 
 class DecidedByOut(OfRecord):
-    """Where this draft's theta (revise below it), margin and k (documents to show) come from."""
+    """The source of this draft's theta (revise below it), margin and k (documents to show)."""
 
     code: str = Field(
         description="`calibrated`, `by_hand` (PEARL_REVISE_BELOW) or `not_calibrated`.", examples=["not_calibrated"]

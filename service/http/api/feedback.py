@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1/feedback", tags=["feedback"], route_class=KeyedRo
 
 
 class FeedbackIn(KnownFields):
-    """What became of a draft: accepted, edited or rejected."""
+    """The fate of a draft: accepted, edited or rejected."""
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -100,7 +100,7 @@ class NoteDates:
 
     @cached_property
     def _orders(self) -> Counter[bool]:
-        """How many dates can only be read with the day first (True), and how many only with the month first (False)."""
+        """Count the dates that can only be read with the day first (True), and only with the month first (False)."""
         orders: Counter[bool] = Counter()
         for name, fields in self._notes():
             for value in (PurePosixPath(name).stem, *_dates_of(fields)):
