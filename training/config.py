@@ -33,7 +33,6 @@ SELECTION_CHOICES = ("normalize", "share", "positives", "negatives")  # Algorith
 KEPT_SHARE = 2 / 3
 SUM, MEAN = "sum", "mean"
 CALIBRATED, KL, DISTILL, RELEVANCE = LOSSES = ("calibrated", "kl", "distill", "relevance")
-CROSS_ENCODER_CHOICES = ("warm_start", *READING_CHOICES, "frozen_layers", "rate", "epochs", "base")
 MOST_SEED = 2**32 - 1  # of numpy and scikit-learn
 HELP_WIDTH = 94  # characters of a line of help
 

@@ -23,16 +23,7 @@ from retriever.models.hardware import device_named
 from retriever.templates import auxiliary_template
 from training.account import Stages, described
 from training.choose.measure import LEAST_REQUESTS
-from training.config import (
-    CALIBRATED,
-    CROSS_ENCODER_CHOICES,
-    DISTILL,
-    KEPT_SHARE,
-    RELEVANCE,
-    SEARCH,
-    TrainingConfig,
-    values_of,
-)
+from training.config import CALIBRATED, DISTILL, RELEVANCE
 from training.data.histories import Corpus, read_corpora, untimed_users
 from training.data.records import Example, check_gains
 from training.data.split import BY_USERS, PARTS, DataSplit
@@ -122,7 +113,8 @@ def _begun(options: TrainingOptions, console: Console, budget: Budget | None = N
     """Begin a run: check the options, read the histories, load the encoder. Raises InputError for what cannot work."""
     budget = budget or Budget(options.budget_minutes)
     check_replaceable(options.out, options.work)
-    _check_choices(options)
+    if options.first_stage_only and options.loss == RELEVANCE:
+        raise InputError("--choose loss=relevance fits what first_stage_only=yes leaves out.", param="choose")
     options = options.as_its_loss_asks()
     device_named(options.own_device)
     if options.ray:
@@ -142,23 +134,6 @@ def _begun(options: TrainingOptions, console: Console, budget: Budget | None = N
             code="no_requests",
         )
     return Run(options, corpora, encoder, budget, console)
-
-
-def _check_choices(options: TrainingOptions) -> None:
-    """Raise InputError if a choice makes another choice, which is given, meaningless."""
-    preset = values_of(TrainingConfig, options.preset) | {"weight": SEARCH}
-    names = ("weight", "keep_cross_encoder", *CROSS_ENCODER_CHOICES)
-    of_cross_encoder = [name for name in names if getattr(options, name) != preset[name]]
-    alone = options.loss == RELEVANCE
-    for choice, is_made, idle in (
-        ("first_stage_only=yes", options.first_stage_only, [*(["loss"] if alone else []), *of_cross_encoder]),
-        ("weight=0", options.weight == 0, ["keep_cross_encoder"] if options.keep_cross_encoder else []),
-        ("loss=relevance", alone, ["weight"] if options.weight not in (SEARCH, 1.0) else []),
-        ("loss=distill", options.loss == DISTILL, ["share"] if options.share not in (KEPT_SHARE, 1.0) else []),
-    ):
-        if is_made and idle:
-            said = f"--choose {choice}: then --choose {idle[0]} says nothing; leave one out."
-            raise InputError(said, param="choose")
 
 
 def fit_artifact(run: Run, division: DataSplit, origins: Mapping[str, Origin]) -> Artifact:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pearl.errors import InputError
-from training.config import KEPT_SHARE, MEAN, SUM
+from training.config import KEPT_SHARE, SUM
 from training.data.records import Example
 
 
@@ -83,9 +83,3 @@ def select_groups(
             if mine:
                 groups.append(example.group([positive, *mine]))
     return groups
-
-
-def check_normalize(name: str) -> None:
-    """Check the value of the choice ``normalize``. Raises InputError if it is neither ``sum`` nor ``mean``."""
-    if name not in (SUM, MEAN):
-        raise InputError(f"--choose normalize={name}: there are {SUM} and {MEAN}.", param="normalize")

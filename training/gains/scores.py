@@ -21,7 +21,6 @@ from retriever.base import oldest_first
 from training.config import MEAN, SUM
 from training.data.histories import times_of_all_or_none
 from training.data.records import Example
-from training.data.selection import check_normalize
 from training.gains.units import ScoringUnit
 
 SCHEMA = pa.schema(
@@ -113,7 +112,6 @@ def read_table(path: Path) -> pa.Table:
 def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
     """Make examples from the rows of a scores file, without texts: documents have only ids. Gains are in nats, or in
     nats per token if ``normalize`` is ``mean``."""
-    check_normalize(normalize)
     gains_of: dict[tuple[str, str], dict[str, float]] = {}
     tokens: dict[tuple[str, str], int] = {}
     for row in table.to_pylist():

@@ -64,8 +64,6 @@ def prepared(
     ``history``: the fingerprint of the history file."""
     examples = few_shot_examples(histories, options, targets)
     description = describe(model, template, options, history)
-    if examples != few_shot_examples(histories, options, frozenset()):
-        description["examples"] = "no_targets"  # earlier versions scored with them: their parts do not go with ours
     if isinstance(model, RayAuxiliary):
         return RayScorer(model, partial(Scorer, template=template, examples=examples, options=options)), description
     return Scorer(model, template, examples, options), description

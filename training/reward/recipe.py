@@ -193,9 +193,7 @@ def _described(
         "data": [{"file": path.name, "sha256": file_digest(path)} for path in options.data],
         "scores": len(material.scored),
         "pairs": len(material.pairs),
-        "notes": [
-            _without_folders(note, (*options.data, *options.test, *options.other_kind)) for note in material.notes
-        ],
+        "notes": [_without_folders(note, options.files) for note in material.notes],
         "version": __version__,
         **report,
     }
