@@ -49,7 +49,7 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
     """
     if options.groups is not None:
         if options.loss == DISTILL:
-            raise InputError("--groups: loss=distill learns from all requests; leave one out.", param="groups")
+            raise InputError("--groups: loss=distill learns from all requests; leave one out.")
         chosen = read_groups(options.groups).options
         options = replace(
             options,
@@ -114,7 +114,7 @@ def _begun(options: TrainingOptions, console: Console, budget: Budget | None = N
     budget = budget or Budget(options.budget_minutes)
     check_replaceable(options.out, options.work)
     if options.first_stage_only and options.loss == RELEVANCE:
-        raise InputError("--choose loss=relevance fits what first_stage_only=yes leaves out.", param="choose")
+        raise InputError("--choose loss=relevance fits what first_stage_only=yes leaves out.")
     options = options.as_its_loss_asks()
     device_named(options.own_device)
     if options.ray:
@@ -129,9 +129,7 @@ def _begun(options: TrainingOptions, console: Console, budget: Budget | None = N
     if not any(document.request for document in documents):
         raise InputError(
             f"--history: none of {len(documents):,} documents has the request that it answered; make requests with "
-            "'pearl train requests' first.",
-            param="history",
-            code="no_requests",
+            "'pearl train requests' first."
         )
     return Run(options, corpora, encoder, budget, console)
 
@@ -156,8 +154,7 @@ def fit_artifact(run: Run, division: DataSplit, origins: Mapping[str, Origin]) -
         if options.is_cross_encoder_alone:
             raise InputError(
                 "--budget-minutes ran out before the cross-encoder, which is all there is with --choose weight=1 and "
-                "under loss=relevance; allow more minutes.",
-                param="budget_minutes",
+                "under loss=relevance; allow more minutes."
             )
         notes.append("the budget ended before the cross-encoder: the first stage alone")
         run.say(notes[-1])

@@ -266,13 +266,11 @@ def is_local(bound: socket.socket) -> bool:
 def _unusable(host: str, port: int, error: OSError) -> InputError:
     if error.errno == errno.EADDRINUSE:
         return InputError(
-            f"Port {port} of {host} is in use by another program; stop that, or name another with --port.",
-            param="port",
-            code="port_in_use",
+            f"Port {port} of {host} is in use by another program; stop that, or name another with --port."
         )
     if error.errno == errno.EACCES:
-        return InputError(f"Port {port} is for root alone; name one above 1023 with --port.", param="port")
-    return InputError(f"Cannot listen on {host}:{port}: {error.strerror or error}; check --host.", param="host")
+        return InputError(f"Port {port} is for root alone; name one above 1023 with --port.")
+    return InputError(f"Cannot listen on {host}:{port}: {error.strerror or error}; check --host.")
 
 
 def facts(address: str, settings: Settings, held: Overview) -> dict[str, object]:

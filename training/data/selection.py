@@ -52,8 +52,7 @@ def select_requests(examples: Sequence[Example], share: float = KEPT_SHARE) -> l
         if not len(example.gains) or not np.isfinite(example.gains).all():
             raise InputError(
                 f"Request '{example.request_id}' of user '{example.user_id}' has no candidate or a gain that is not a "
-                "number; score it again.",
-                code="not_finite",
+                "number; score it again."
             )
     keys = set()
     for domain in {example.domain for example in examples}:

@@ -140,8 +140,7 @@ class Scorer:
         if not all(map(math.isfinite, likelihoods)):
             raise InputError(
                 f"The model '{self.model.name}' gave a likelihood that is not a number for user '{user_id}'; "
-                "try --choose dtype=float32.",
-                code="not_finite",
+                "try --choose dtype=float32."
             )
 
     def _cut(self, text: str, limit: int) -> str:
@@ -270,8 +269,7 @@ def _same_work(file: Path, description: dict[str, object]) -> None:
     other = other_model(before, now)
     changed = [name for name in now if name not in ("model", "fingerprint") and before.get(name) != now[name]]
     if other or changed:
-        param = "aux" if other else changed[0]
-        name = other or param.removesuffix("_sha256")
+        name = other or changed[0].removesuffix("_sha256")
         if name == "options":
             then = before.get(name, {})
             option = next(key for key in sorted({*now[name], *then}) if now[name].get(key) != then.get(key))
@@ -280,7 +278,5 @@ def _same_work(file: Path, description: dict[str, object]) -> None:
             name = f"precision (--choose dtype={then} goes on with them)"
         raise InputError(
             f"{file.parent}: holds scores that were made with another {name}; delete it, or have this run write "
-            "elsewhere.",
-            param=param,
-            code="other_scores",
+            "elsewhere."
         )

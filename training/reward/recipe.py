@@ -56,15 +56,12 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
     device = device_named(options.device)
     check_replaceable(options.out, options.work, KIND)
     if options.fitted != EVERYTHING and options.pair_rule == COSINE:
-        raise InputError(
-            "--choose pair_rule=cosine has no weights but the encoder's: it needs --choose fitted=all.", param="choose"
-        )
+        raise InputError("--choose pair_rule=cosine has no weights but the encoder's: it needs --choose fitted=all.")
     config = base_config(options.base)
     if config.is_encoder_decoder:
         raise InputError(
             f"The base '{options.base}' has a decoder behind its encoder ({config.model_type}); name a model without "
-            f"one, such as '{EMBEDDED}' or '{MPNET}'.",
-            param="base",
+            f"one, such as '{EMBEDDED}' or '{MPNET}'."
         )
     options = replace(options, max_tokens=min(options.max_tokens, window_of(config)))
     layers = layers_of(options.base, options.layers)

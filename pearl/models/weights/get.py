@@ -83,8 +83,7 @@ class Web:
     def _failed(self, reason: str) -> PearlError:
         return PearlError(
             f"{self.shown} could not be fetched: {reason.rstrip('.')}. Check the address and the network, then run the "
-            "same command again.",
-            code="download_failed",
+            "same command again."
         )
 
 
@@ -118,40 +117,38 @@ def _wanted(shelf: ModelStore, name: str, origin: str | None, sha256: str | None
     digest = None if sha256 is None else _digest(sha256)
     weights = in_table(name)
     if weights is not None and digest not in (None, weights.sha256):
-        raise InputError(f"--sha256 {sha256}: {weights.name} has {weights.sha256}; leave it out.", param="sha256")
+        raise InputError(f"--sha256 {sha256}: {weights.name} has {weights.sha256}; leave it out.")
     if origin is not None:
         source = _source(origin)
         return weights or Weights(_new_name(name), sha256=digest, source=source.shown), source
     if weights is None:
         known = shelf.get_known(name)
-        raise InputError(f"{known.name} is not in the table; say where it comes from: --from URL-OR-FILE", param="from")
+        raise InputError(f"{known.name} is not in the table; say where it comes from: --from URL-OR-FILE")
     return weights, Packages(weights)
 
 
 def _digest(given: str) -> str:
     if (parts := DIGEST.fullmatch(given.strip())) is None:
-        raise InputError(f"--sha256 {given}: give the 64 hexadecimal digits of a SHA-256.", param="sha256")
+        raise InputError(f"--sha256 {given}: give the 64 hexadecimal digits of a SHA-256.")
     return parts[1].lower()
 
 
 def _new_name(name: str) -> str:
     if NAME.fullmatch(name) is None or name.endswith(SUFFIX):
-        raise InputError(
-            f"{name}: name the model with at most 100 letters, digits and ._- (no {SUFFIX} at its end).", param="name"
-        )
+        raise InputError(f"{name}: name the model with at most 100 letters, digits and ._- (no {SUFFIX} at its end).")
     return name
 
 
 def _source(origin: str) -> Source:
     if address := ADDRESS.match(origin):
         if address[1].lower() not in ("http", "https"):
-            raise InputError(f"--from {origin}: give an http or https address, or a file.", param="from")
+            raise InputError(f"--from {origin}: give an http or https address, or a file.")
         return Web(origin)
     path = Path(origin).expanduser()
     if not path.is_file():
-        raise InputError(f"--from {origin}: there is no such file.", param="from")
+        raise InputError(f"--from {origin}: there is no such file.")
     if not os.access(path, os.R_OK):
-        raise InputError(f"--from {origin}: you may not read it.", param="from")
+        raise InputError(f"--from {origin}: you may not read it.")
     return LocalFile(path.resolve())
 
 
@@ -177,8 +174,7 @@ def _there(shelf: ModelStore, wanted: Weights, console: Console) -> Path | None:
     if in_table(wanted.name) is None and not _same(wanted, kept):
         raise Conflict(
             f"There is a model '{wanted.name}' from {kept.source}; give another name, or first: "
-            f"pearl models remove {wanted.name}",
-            param="name",
+            f"pearl models remove {wanted.name}"
         )
     if kept.sha256 is not None and _sha256(path) != kept.sha256:
         console.print(f"{wanted.name}: the file is damaged and is fetched again.", soft_wrap=True, highlight=False)
@@ -229,13 +225,12 @@ def _written_to_disk(folder: Path, name: str) -> Iterator[None]:
                 f"'pearl models remove {name}' gives up what is there."
                 if full
                 else "mend that, or set PEARL_HOME to another folder."
-            ),
-            code="disk_full" if full else "not_writable",
+            )
         ) from error
 
 
 class _WrongFile(PearlError):
-    default_code = "wrong_file"
+    """Raised for a file that is not the wanted one, which must not stay."""
 
 
 def _checked(file: Path, wanted: Weights, source: Source) -> Weights:
