@@ -23,8 +23,9 @@ from pearl import __version__
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED
 from pearl.text.fences import without_role_tokens
+from pearl.text.files.whole import file_digest
 from pearl.text.history.files import parse_numbered_lines
-from retriever.models.files import file_digest, model_fingerprint, system_errors
+from retriever.models.files import model_fingerprint, system_errors
 from training.config import Positive, Seed, Whole, choice
 from training.files import last_checkpoint
 from training.progress import train_on

@@ -23,6 +23,7 @@ from eval.recorded.personalized.presets import RECORDED, WRONG
 from eval.recorded.personalized.reading import read_verdicts
 from eval.recorded.personalized.reply import LETTER
 from eval.recorded.style.labels import LEVELS, A, B, draw_label
+from eval.recorded.style.lines import style_key
 from eval.recorded.style.styles import styles_key
 from eval.stats.corrected import UNLABELLED, LabelledShares
 from eval.stats.ratings import is_missing
@@ -130,10 +131,7 @@ def _recorded_answers(path: Path, values: Mapping[int, dict[str, Any]]) -> dict[
 
 def _style_checked(value: dict[str, Any]) -> dict[str, Any]:
     """Return the line unchanged. Raises InputError for a style that is neither a name nor an array of names."""
-    style = value.get("style")
-    names = style if isinstance(style, list) else [] if style is None else [style]
-    if not all(isinstance(name, str) for name in names):
-        raise InputError("must be a style or an array of styles.", param="style")
+    style_key(value)
     return value
 
 

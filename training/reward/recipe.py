@@ -19,8 +19,9 @@ from pearl.cli.options import known
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED, MPNET
 from pearl.stats.bootstrap import Bootstrap
+from pearl.text.files.whole import file_digest
 from retriever.models.encoder import NAMES, encoder_source
-from retriever.models.files import file_digest, saving_tensors, source_digest
+from retriever.models.files import saving_tensors, source_digest
 from retriever.models.hardware import device_named
 from retriever.reward.artifact import (
     COSINE,

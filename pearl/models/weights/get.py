@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -21,7 +20,7 @@ from pearl.models.weights.packages import Packages, check_room, keeps_parts
 from pearl.models.weights.progress import Transfer, shown_transfer
 from pearl.models.weights.shelf import NAME, SUFFIX, ModelStore
 from pearl.models.weights.table import Weights, in_table
-from pearl.text.files.whole import NO_ROOM, private_folder
+from pearl.text.files.whole import NO_ROOM, file_digest, private_folder
 from pearl.text.shown_urls import why, without_secrets
 
 if TYPE_CHECKING:
@@ -176,7 +175,7 @@ def _there(shelf: ModelStore, wanted: Weights, console: Console) -> Path | None:
             f"There is a model '{wanted.name}' from {kept.source}; give another name, or first: "
             f"pearl models remove {wanted.name}"
         )
-    if kept.sha256 is not None and _sha256(path) != kept.sha256:
+    if kept.sha256 is not None and file_digest(path) != kept.sha256:
         console.print(f"{wanted.name}: the file is damaged and is fetched again.", soft_wrap=True, highlight=False)
         return None
     console.print(f"{wanted.name}: it is there already.", soft_wrap=True, highlight=False)
@@ -235,7 +234,7 @@ class _WrongFile(PearlError):
 
 def _checked(file: Path, wanted: Weights, source: Source) -> Weights:
     """Return the wanted weights with the file's size and digest. Raises _WrongFile if the file is another one."""
-    size, digest = file.stat().st_size, _sha256(file)
+    size, digest = file.stat().st_size, file_digest(file)
     if wanted.sha256 not in (None, digest):
         raise _WrongFile(
             f"What came from {source.shown} is not {wanted.name}: its SHA-256 is {digest} ({size:,} bytes), not "
@@ -248,8 +247,3 @@ def _checked(file: Path, wanted: Weights, source: Source) -> Weights:
             f"{source.shown} is no GGUF file; it begins with {begins!r}. Name the file itself, not a page about it."
         )
     return replace(wanted, bytes=size, sha256=digest)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
