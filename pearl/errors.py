@@ -21,7 +21,7 @@
         └── ChatRefused        it declined, or answered nothing
 
 A message says what is wrong and what to do about it. ``param`` names the field at fault, ``code`` is stable
-and meant for programs.
+and meant for programs, which read both in HTTP's answers; a command shows the message alone.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from pearl.clock import Clock
 from pearl.errors import InputError, NotFound, PearlError, StoreError
 from pearl.models.chat.base import ChatModel
 from pearl.models.chat.choose import make_chat_model, writes_here
-from pearl.models.prompts import first_message
+from pearl.models.prompts import usual_beginning
 from pearl.records import Claim
 from pearl.settings import Settings
 from pearl.style.claims import languages as spoken
@@ -27,7 +27,6 @@ from pearl.style.claims.known_text import forget_samples
 from pearl.style.editing.best_of import Rewards
 from pearl.style.manner.edges import forget_parts
 from pearl.text import language
-from pearl.text.templates import DEFAULT_TEMPLATE, load_template
 from pearl.theta import read_theta
 from retriever.base import Retriever
 from retriever.models.encoder import Encoder, ReadingEncoder, SentenceEncoder
@@ -289,7 +288,7 @@ class Services:
                 self._begin()
         if self._read_ahead is not None and self.loaded.is_set():
             with suppress(PearlError):  # a draft says what is wrong
-                speed = self._read_ahead([first_message(load_template(DEFAULT_TEMPLATE))], lambda: self._ended)
+                speed = self._read_ahead(usual_beginning(), lambda: self._ended)
                 if speed.is_known:
                     log.info("the model %s %s", self.model.name, speed.words(self.settings.first_word_s))
 

@@ -23,8 +23,9 @@ from pearl import __version__
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED
 from pearl.text.fences import without_role_tokens
+from pearl.text.files.whole import file_digest
 from pearl.text.history.files import parse_numbered_lines
-from retriever.models.files import file_digest, model_fingerprint, system_errors
+from retriever.models.files import model_fingerprint, system_errors
 from training.config import Positive, Seed, Whole, choice
 from training.files import last_checkpoint
 from training.progress import train_on
@@ -62,7 +63,7 @@ def read_conversations(path: Path) -> list[Turns]:
     def parse(value: dict[str, Any], number: int) -> Turns:
         turns = value.get("messages")
         if not isinstance(turns, list) or not turns:
-            raise InputError("must be a list of turns.", param="messages", code="missing_field")
+            raise InputError("must be a list of turns.", param="messages")
         for turn in turns:
             role, content = (turn.get(name) if isinstance(turn, dict) else None for name in ("role", "content"))
             if role not in ROLES or not isinstance(content, str) or not content.strip():
@@ -73,7 +74,7 @@ def read_conversations(path: Path) -> list[Turns]:
 
     conversations = list(parse_numbered_lines(path, parse))
     if not conversations:
-        raise InputError(f"{path}: there is no conversation in it.", code="empty_file")
+        raise InputError(f"{path}: there is no conversation in it.")
     return conversations
 
 
@@ -87,8 +88,7 @@ def load_base(name: str, *, four_bit: bool = False) -> tuple[Any, Any]:
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if name == EMBEDDED and four_bit:
         raise InputError(
-            "--choose four_bit=yes needs a folder or a hub's name as --base; the embedded file is read whole.",
-            param="base",
+            "--choose four_bit=yes needs a folder or a hub's name as --base; the embedded file is read whole."
         )
     if name == EMBEDDED:
         from pearl.models.weights.table import embedded_model_file
@@ -102,9 +102,9 @@ def load_base(name: str, *, four_bit: bool = False) -> tuple[Any, Any]:
             tokenizer = AutoTokenizer.from_pretrained(name)
         except (OSError, ValueError) as error:
             why = str(error).strip().partition("\n")[0]
-            raise InputError(f"--base {name}: cannot be loaded: {why}", param="base", code="model_not_found") from error
+            raise InputError(f"--base {name}: cannot be loaded: {why}") from error
     if not tokenizer.chat_template:
-        raise InputError(f"--base {name}: its tokenizer has no chat template; name a chat model.", param="base")
+        raise InputError(f"--base {name}: its tokenizer has no chat template; name a chat model.")
     return model, tokenizer
 
 
@@ -137,7 +137,7 @@ def encoded(conversations: Sequence[Turns], tokenizer: Any, max_tokens: int) -> 
         asked = tokenizer.apply_chat_template(turns[:-1], add_generation_prompt=True, return_dict=False)
         tokens = tokenizer.apply_chat_template(turns, return_dict=False)
         if tokens[: len(asked)] != asked:
-            raise InputError("--base: its chat template changes earlier turns by later ones.", param="base")
+            raise InputError("--base: its chat template changes earlier turns by later ones.")
         if len(tokens) <= max_tokens:
             rows.append({"input_ids": tokens, "labels": [IGNORED] * len(asked) + tokens[len(asked) :]})
     return rows, len(conversations) - len(rows)
@@ -184,9 +184,7 @@ def fit_chat(
     learned, too_long = encoded(train, tokenizer, options.max_tokens)
     held, dev_too_long = encoded(dev, tokenizer, options.max_tokens)
     if not learned or (dev and not held):
-        raise InputError(
-            f"no conversation has at most {options.max_tokens} tokens; give a larger max_tokens.", param="max_tokens"
-        )
+        raise InputError(f"no conversation has at most {options.max_tokens} tokens; give a larger max_tokens.")
     made_of = (base, model_fingerprint(base), learned, held, asdict(options))
     # as a whole path, by which checkpoints name the best of them, wherever the command is repeated
     work = (work / hashlib.sha256(orjson.dumps(made_of)).hexdigest()[:12]).resolve()

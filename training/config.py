@@ -33,7 +33,6 @@ SELECTION_CHOICES = ("normalize", "share", "positives", "negatives")  # Algorith
 KEPT_SHARE = 2 / 3
 SUM, MEAN = "sum", "mean"
 CALIBRATED, KL, DISTILL, RELEVANCE = LOSSES = ("calibrated", "kl", "distill", "relevance")
-CROSS_ENCODER_CHOICES = ("warm_start", *READING_CHOICES, "frozen_layers", "rate", "epochs", "base")
 MOST_SEED = 2**32 - 1  # of numpy and scikit-learn
 HELP_WIDTH = 94  # characters of a line of help
 
@@ -89,8 +88,7 @@ class Choice:
         try:
             found: Value = self._adapter.validate_python(value)
         except ValidationError:
-            param = "choose" if where.startswith("--choose") else self.name
-            raise InputError(f"{where}: there are {self.allowed or 'texts'}.", param=param) from None
+            raise InputError(f"{where}: there are {self.allowed or 'texts'}.") from None
         return found
 
     @property
@@ -148,7 +146,7 @@ def read_config(
     given: dict[str, Any] = {}
     for name, value in () if file is None else _choices_of(file).items():
         if name not in choices:
-            raise InputError(f"{file}: {name}: is no choice; there are {', '.join(choices)}.", param="config")
+            raise InputError(f"{file}: {name}: is no choice; there are {', '.join(choices)}.")
         given[name] = choices[name].parsed(value, f"{file}: {name} = {value!r}")
     for name, text in named_values(choose, among or choices).items():
         given[name] = choices[name].parsed(text, f"--choose {name}={text}")
@@ -169,7 +167,7 @@ def _choices_of(file: Path) -> dict[str, Any]:
         older = {name: training[name] for name in before if name in training} | training.get("selection", {})
         return dict(training.get("config") or older | training["choices"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"--config {file}: cannot be read: {error}.", param="config") from None
+        raise InputError(f"--config {file}: cannot be read: {error}.") from None
 
 
 def choices_help(record: type[Any], among: Collection[str] = ()) -> str:

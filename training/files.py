@@ -84,12 +84,10 @@ def _locked(place: Path, named: Path, option: str) -> Iterator[None]:
         lock.acquire()
     except Timeout as error:
         raise InputError(
-            f"--{option} {named}: another run is computing there; wait for its end, or name another.",
-            param=option,
-            code="in_use",
+            f"--{option} {named}: another run is computing there; wait for its end, or name another."
         ) from error
     except OSError as error:
-        raise InputError(f"--{option} {named}: cannot be used ({error}); name another.", param=option) from error
+        raise InputError(f"--{option} {named}: cannot be used ({error}); name another.") from error
     try:
         yield
     finally:
@@ -100,16 +98,16 @@ def check_place(option: str, path: Path) -> None:
     """Check that something can be written at ``path``, whose folder may be missing. Raises InputError if not."""
     there = next(folder for folder in path.resolve().parents if os.access(folder, os.F_OK))
     if not there.is_dir():
-        raise InputError(f"--{option} {path}: {there} is a file; name another place.", param=option)
+        raise InputError(f"--{option} {path}: {there} is a file; name another place.")
     if not os.access(there, os.W_OK):
-        raise InputError(f"--{option} {path}: nothing can be written in {there}; name another place.", param=option)
+        raise InputError(f"--{option} {path}: nothing can be written in {there}; name another place.")
 
 
 def check_file(option: str, path: Path, inputs: Iterable[Path]) -> None:
     """Check that a file can be written at ``path``. Raises InputError if not, or if it is one of ``inputs``."""
     check_place(option, path)
     if path.is_dir():
-        raise InputError(f"--{option} {path}: that is a folder; name a file.", param=option)
+        raise InputError(f"--{option} {path}: that is a folder; name a file.")
     check_unread(f"--{option}", path, inputs)
 
 
@@ -118,19 +116,15 @@ def check_replaceable(folder: Path, work: Path, kind: str = RETRIEVER) -> None:
     artifact of the kind. Raises InputError if not."""
     check_place("out", folder)
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out {folder}: that is a file; name a folder.", param="out")
+        raise InputError(f"--out {folder}: that is a file; name a folder.")
     if folder.is_dir() and any(folder.iterdir()):
         manifest = folder / MANIFEST
         if not manifest.exists():
-            raise InputError(
-                f"--out {folder}: holds something else than an artifact; name another folder.", param="out"
-            )
+            raise InputError(f"--out {folder}: holds something else than an artifact; name another folder.")
         with suppress(ValueError, AttributeError):  # a damaged one may be replaced
             held = json.loads(manifest.read_bytes()).get("kind", RETRIEVER)
             if held != kind:
-                raise InputError(
-                    f"--out {folder}: holds a model of another kind ({held}); name another folder.", param="out"
-                )
+                raise InputError(f"--out {folder}: holds a model of another kind ({held}); name another folder.")
     check_outside(work, folder)
 
 
@@ -144,4 +138,4 @@ def check_outside(work: Path, folder: Path) -> None:
     if Path.cwd().is_relative_to(folder.resolve()):
         raise InputError(f"{folder}: the command runs in this folder, and replaces it; change to another one.")
     if work.resolve().is_relative_to(folder.resolve()):
-        raise InputError(f"--work {work}: lies in {folder}, which is replaced; name another folder.", param="work")
+        raise InputError(f"--work {work}: lies in {folder}, which is replaced; name another folder.")

@@ -23,16 +23,7 @@ from retriever.models.hardware import device_named
 from retriever.templates import auxiliary_template
 from training.account import Stages, described
 from training.choose.measure import LEAST_REQUESTS
-from training.config import (
-    CALIBRATED,
-    CROSS_ENCODER_CHOICES,
-    DISTILL,
-    KEPT_SHARE,
-    RELEVANCE,
-    SEARCH,
-    TrainingConfig,
-    values_of,
-)
+from training.config import CALIBRATED, DISTILL, RELEVANCE
 from training.data.histories import Corpus, read_corpora, untimed_users
 from training.data.records import Example, check_gains
 from training.data.split import BY_USERS, PARTS, DataSplit
@@ -58,7 +49,7 @@ def fit_retriever(options: TrainingOptions, console: Console) -> Artifact:
     """
     if options.groups is not None:
         if options.loss == DISTILL:
-            raise InputError("--groups: loss=distill learns from all requests; leave one out.", param="groups")
+            raise InputError("--groups: loss=distill learns from all requests; leave one out.")
         chosen = read_groups(options.groups).options
         options = replace(
             options,
@@ -122,7 +113,8 @@ def _begun(options: TrainingOptions, console: Console, budget: Budget | None = N
     """Begin a run: check the options, read the histories, load the encoder. Raises InputError for what cannot work."""
     budget = budget or Budget(options.budget_minutes)
     check_replaceable(options.out, options.work)
-    _check_choices(options)
+    if options.first_stage_only and options.loss == RELEVANCE:
+        raise InputError("--choose loss=relevance fits what first_stage_only=yes leaves out.")
     options = options.as_its_loss_asks()
     device_named(options.own_device)
     if options.ray:
@@ -137,28 +129,9 @@ def _begun(options: TrainingOptions, console: Console, budget: Budget | None = N
     if not any(document.request for document in documents):
         raise InputError(
             f"--history: none of {len(documents):,} documents has the request that it answered; make requests with "
-            "'pearl train requests' first.",
-            param="history",
-            code="no_requests",
+            "'pearl train requests' first."
         )
     return Run(options, corpora, encoder, budget, console)
-
-
-def _check_choices(options: TrainingOptions) -> None:
-    """Raise InputError if a choice makes another choice, which is given, meaningless."""
-    preset = values_of(TrainingConfig, options.preset) | {"weight": SEARCH}
-    names = ("weight", "keep_cross_encoder", *CROSS_ENCODER_CHOICES)
-    of_cross_encoder = [name for name in names if getattr(options, name) != preset[name]]
-    alone = options.loss == RELEVANCE
-    for choice, is_made, idle in (
-        ("first_stage_only=yes", options.first_stage_only, [*(["loss"] if alone else []), *of_cross_encoder]),
-        ("weight=0", options.weight == 0, ["keep_cross_encoder"] if options.keep_cross_encoder else []),
-        ("loss=relevance", alone, ["weight"] if options.weight not in (SEARCH, 1.0) else []),
-        ("loss=distill", options.loss == DISTILL, ["share"] if options.share not in (KEPT_SHARE, 1.0) else []),
-    ):
-        if is_made and idle:
-            said = f"--choose {choice}: then --choose {idle[0]} says nothing; leave one out."
-            raise InputError(said, param="choose")
 
 
 def fit_artifact(run: Run, division: DataSplit, origins: Mapping[str, Origin]) -> Artifact:
@@ -181,8 +154,7 @@ def fit_artifact(run: Run, division: DataSplit, origins: Mapping[str, Origin]) -
         if options.is_cross_encoder_alone:
             raise InputError(
                 "--budget-minutes ran out before the cross-encoder, which is all there is with --choose weight=1 and "
-                "under loss=relevance; allow more minutes.",
-                param="budget_minutes",
+                "under loss=relevance; allow more minutes."
             )
         notes.append("the budget ended before the cross-encoder: the first stage alone")
         run.say(notes[-1])

@@ -109,5 +109,5 @@ def names_of(settings: Settings) -> tuple[str, str]:
     if not settings.uses_endpoint:
         return local_names(settings)
     if not settings.llm_model:
-        raise InputError("PEARL_LLM_MODEL is not set: name the endpoint's model.", code="invalid_setting")
+        raise InputError("PEARL_LLM_MODEL is not set: name the endpoint's model.")
     return settings.llm_model, settings.llm_model

@@ -63,7 +63,7 @@ class Presets:
         for name, value in given.items():
             if value not in choices[name].values:
                 there = ", ".join(choices[name].values)
-                raise InputError(f"--choose {name}={value}: there are {there}.", param="choose")
+                raise InputError(f"--choose {name}={value}: there are {there}.")
         return {**values, **given}
 
     def values_in(self, options: object) -> dict[str, str]:
@@ -114,7 +114,7 @@ class NumberChoice:
         if not self.least <= number <= self.most:
             kind = "a whole number" if self.whole else "a number"
             most = "" if math.isinf(self.most) else f" to {self.most:g}"
-            raise InputError(f"--choose {self.name}={text}: give {kind} from {self.least:g}{most}.", param="choose")
+            raise InputError(f"--choose {self.name}={text}: give {kind} from {self.least:g}{most}.")
         return number
 
 

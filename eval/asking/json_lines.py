@@ -57,7 +57,7 @@ def at_least_one(path: Path, parsed: Iterable[T], noun: str) -> tuple[T, ...]:
     """Return a file's parsed values as a tuple. Raises InputError if there are none."""
     if every := tuple(parsed):
         return every
-    raise InputError(f"{path}: there is no {noun} in it.", code="empty_file")
+    raise InputError(f"{path}: there is no {noun} in it.")
 
 
 def read_items(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], int], ItemT]) -> Lines[ItemT]:
@@ -67,7 +67,7 @@ def read_items(path: Path, fields: Set[str], parse: Callable[[dict[str, Any], in
     def distinct(value: dict[str, Any], number: int) -> ItemT:
         item = parse(value, number)
         if item.id is not None:
-            check_once(lines, item.id, number, f"'{item.id}' is", param="id", code="duplicate_id")
+            check_once(lines, item.id, number, f"'{item.id}' is", param="id")
         return item
 
     return read_lines(path, fields, distinct, "item")
@@ -78,14 +78,14 @@ def check_fields(value: Mapping[str, Any], *names: str) -> None:
     for name in names:
         if name not in value:
             fields = ", ".join(sorted(value)) or "no field"
-            raise InputError(f"is missing; the line has {fields}.", param=name, code="missing_field")
+            raise InputError(f"is missing; the line has {fields}.", param=name)
 
 
-def check_once(lines: dict[K, int], key: K, number: int, what: str, *, param: str, code: str) -> None:
+def check_once(lines: dict[K, int], key: K, number: int, what: str, *, param: str) -> None:
     """Record the line of a key in ``lines``. Raises InputError, 'WHAT on line N already.', for a repeated key."""
     before = lines.setdefault(key, number)
     if before != number:
-        raise InputError(f"{what} on line {before} already.", param=param, code=code)
+        raise InputError(f"{what} on line {before} already.", param=param)
 
 
 def optional_id(value: Mapping[str, Any], name: str = "id") -> str | None:
@@ -95,7 +95,7 @@ def optional_id(value: Mapping[str, Any], name: str = "id") -> str | None:
 def optional_string(value: Mapping[str, Any], name: str) -> str | None:
     text = value.get(name)
     if text is not None and not isinstance(text, str):
-        raise InputError(f"must be a string, not {json_type(text)}.", param=name, code="wrong_type")
+        raise InputError(f"must be a string, not {json_type(text)}.", param=name)
     return text
 
 
@@ -106,14 +106,14 @@ def optional_number(value: Mapping[str, Any], name: str) -> float | None:
 def check_object(value: Any, param: str | None = None) -> dict[str, Any]:
     """Return the value if it is a JSON object. Raises InputError if not."""
     if not isinstance(value, dict):
-        raise InputError(f"must be an object, not {json_type(value)}.", param=param, code="wrong_type")
+        raise InputError(f"must be an object, not {json_type(value)}.", param=param)
     return value
 
 
 def check_number(value: Any, param: str) -> float:
     """Return the value as a float if it is a finite number. Raises InputError if not."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
-        raise InputError(f"must be a number, not {json_type(value)}.", param=param, code="wrong_type")
+        raise InputError(f"must be a number, not {json_type(value)}.", param=param)
     return float(value)
 
 

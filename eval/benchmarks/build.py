@@ -40,9 +40,9 @@ def build_items(source: str, folder: Path, options: BuildOptions) -> tuple[list[
     used and dropped, and faults found. Raises InputError for files that are not as published, and if no item is
     left."""
     if options.own_family and source != "prism":
-        raise InputError(f"--own-family: the texts of {source} are people's own; leave it out.", param="own_family")
+        raise InputError(f"--own-family: the texts of {source} are people's own; leave it out.")
     if options.ties and source not in ("prism", "empathic"):
-        raise InputError(f"--choose ties=kept: {source} has no ties; leave it out.", param="choose")
+        raise InputError(f"--choose ties=kept: {source} has no ties; leave it out.")
     ledger = Ledger()
     pairs = SOURCES[source](folder, options, ledger)
     ledger.check_left(f"--data {folder}", pairs)

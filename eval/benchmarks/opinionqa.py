@@ -44,7 +44,7 @@ def opinionqa_pairs(folder: Path, options: BuildOptions, ledger: Ledger) -> list
     """Pair answers to a question of each survey with the other answer. Raises InputError for files not as published."""
     waves = sorted({path.parent for path in folder.rglob("info.csv")}) if folder.is_dir() else []
     if not waves:
-        raise InputError(f"--data {folder}: no folder in it has an info.csv.", code="no_file")
+        raise InputError(f"--data {folder}: no folder in it has an info.csv.")
     generator, drawn = random.Random(options.seed), options.choices["question"] == RANDOM
     pairs: list[PersonaPair] = []
     for wave in waves:
@@ -68,9 +68,7 @@ def _questions(path: Path, ledger: Ledger, *, binary: bool) -> list[SurveyQuesti
             answers = {float(code): str(text) for code, text in mapping.items()}
         except (ValueError, SyntaxError, AttributeError, TypeError) as error:
             raise InputError(
-                f"{path}: option_mapping: {row['key']} has no mapping of numbers to answers; is it another version?",
-                param="option_mapping",
-                code="invalid_value",
+                f"{path}: option_mapping: {row['key']} has no mapping of numbers to answers; is it another version?"
             ) from error
         real = [answers[code] for code in sorted(answers) if answers[code].casefold() != REFUSED]
         usable = len(real) == 2 if binary else len(answers) <= MOST_OPTIONS and {1.0, 2.0} <= answers.keys()

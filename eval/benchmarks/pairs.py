@@ -91,7 +91,7 @@ class Ledger:
         if not left:
             counts = {why: len(names) for why, names in self.dropped.items()} or self.read
             why = ", ".join(f"{what}: {count:,}" for what, count in counts.items()) or "there was nothing"
-            raise InputError(f"{source}: no item is left ({why}).", code="no_item")
+            raise InputError(f"{source}: no item is left ({why}).")
 
 
 def persona_of(fields: Iterable[tuple[str, Any]]) -> dict[str, str]:
@@ -110,14 +110,14 @@ def the_file(folder: Path, *patterns: str) -> Path:
     if folder.is_file() and any(fnmatch(folder.name.casefold(), pattern) for pattern in patterns):
         return folder
     if not folder.is_dir():
-        raise InputError(f"--data {folder}: must be the folder with {' or '.join(patterns)}.", code="no_folder")
+        raise InputError(f"--data {folder}: must be the folder with {' or '.join(patterns)}.")
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     matching = [[path for path in files if fnmatch(path.name.casefold(), pattern)] for pattern in patterns]
     for paths in matching:
         if len(paths) == 1:
             return paths[0]
     names = f"{max(map(len, matching))} files match" if any(matching) else "there is no file"
-    raise InputError(f"--data {folder}: {names} {' or '.join(patterns)}; there must be one.", code="no_file")
+    raise InputError(f"--data {folder}: {names} {' or '.join(patterns)}; there must be one.")
 
 
 def json_rows(path: Path, *needed: str, objects: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
@@ -128,7 +128,7 @@ def json_rows(path: Path, *needed: str, objects: Sequence[str] = ()) -> Iterator
         for name in objects:
             if not isinstance(value[name], dict):
                 must = f"must be an object, not {json_type(value[name])}; is it another version?"
-                raise InputError(must, param=name, code="wrong_type")
+                raise InputError(must, param=name)
         return value
 
     yield from parse_numbered_lines(path, checked)

@@ -74,11 +74,7 @@ def _read(path: Path, ledger: Ledger) -> list[RedditAnswer]:
         ledger.read["answers"] += 1
         lacking = [column for column in FIELDS.values() if column not in person]
         if lacking:
-            raise InputError(
-                f"{path}:{number}: personality: has no {', '.join(lacking)}; is it another version?",
-                param="personality",
-                code="missing_field",
-            )
+            raise InputError(f"{path}:{number}: personality: has no {', '.join(lacking)}; is it another version?")
         persona = persona_of((field, person[column]) for field, column in FIELDS.items())
         texts: tuple[Any, Any] = row["question_asked"], row["response"]
         complete = all(isinstance(text, str) and text.strip() for text in texts)
@@ -94,7 +90,7 @@ def _of_the_nearest(path: Path, answers: Sequence[RedditAnswer], options: BuildO
         by_person[answer.profile].append(answer)
     profiles = list(by_person)
     if len(profiles) < 2:
-        raise InputError(f"{path}: there is only one person in it, and so no other to compare with.", code="one_person")
+        raise InputError(f"{path}: there is only one person in it, and so no other to compare with.")
     vectors = np.asarray(options.encode(profiles), float)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     order = np.argsort(-(vectors @ vectors.T), axis=1, kind="stable")

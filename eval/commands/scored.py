@@ -79,7 +79,7 @@ def check_named_once(models: Sequence[str]) -> None:
     """Raises InputError for a model that is named twice."""
     twice = next((name for name in models if models.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"The model '{twice}' is named twice; name it once.", param="model")
+        raise InputError(f"The model '{twice}' is named twice; name it once.")
 
 
 def score_all(gains: Sequence[Path], models: Sequence[str], encoder: str) -> Candidates:

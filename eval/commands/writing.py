@@ -91,25 +91,25 @@ def read_material(options: WritingOptions) -> WritingMaterial:
     """Read the cases of a run. Raises InputError if no record has a target, and for an unknown template."""
     load_template(options.template)
     if bool(options.gains) == bool(options.history):
-        raise InputError("Give either --gains or --history.", param="history" if options.gains else "gains")
+        raise InputError("Give either --gains or --history.")
     files = ", ".join(map(str, (*options.gains, *options.history)))
     if options.history:
         everyone = [case for path in options.history for case in held_back(path, options.targets, options.split)]
         counts: dict[str, Any] = {"records": len(everyone)}
     elif options.split is not None:
-        raise InputError("--split chooses among the users of --history; leave it out.", param="split")
+        raise InputError("--split chooses among the users of --history; leave it out.")
     else:
         records = [record for path in options.gains for record in read_gains(path)]
         everyone, counts = cases_of(records), {"records": len(records)}
     if not everyone:
-        raise InputError(f"{files}: target: no record has one to compare a draft with.", param="target")
+        raise InputError(f"{files}: target: no record has one to compare a draft with.")
     counts["records_with_target"] = len(everyone)
     chosen = sample(everyone, options.limit)
     if options.near_duplicates is None:
         return WritingMaterial(tuple(chosen), tuple(everyone), counts)
     left = without_near_duplicates(chosen, options.near_duplicates)
     if not left:
-        raise InputError(f"{files}: documents: each nearly is its target, so none is left to show.", param="documents")
+        raise InputError(f"{files}: documents: each nearly is its target, so none is left to show.")
     before, after = (sum(len(case.record.documents) for case in cases) for cases in (chosen, left))
     counts["near_duplicates"] = {
         "threshold": options.near_duplicates,

@@ -80,8 +80,7 @@ def held_back(path: Path, targets: int, split: str | None = None) -> list[Case]:
     if not cases:
         raise InputError(
             f"{path}: request: no text {f'of the {split} split ' * bool(split)}answers a request and has documents of "
-            "its user before it.",
-            param="history",
+            "its user before it."
         )
     return cases
 

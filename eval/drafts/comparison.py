@@ -358,7 +358,7 @@ def complete(written: Sequence[Sequence[WrittenText]]) -> Mask:
     if not together.any():
         failures = Counter(text.failure for texts in written for text in texts if text.failure)
         why = ", ".join(f"{code}: {count}" for code, count in failures.most_common())
-        raise ChatError(f"There is no request that every system has a text for ({why}).", code="nothing_generated")
+        raise ChatError(f"There is no request that every system has a text for ({why}).")
     return together
 
 

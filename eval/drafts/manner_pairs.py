@@ -46,7 +46,7 @@ def answered(path: Path, users: Sequence[str], most: int) -> list[AnsweredReques
     histories = read_histories(path, timestamp_required=False)
     for user in users:
         if user not in histories:
-            raise InputError(f"--user {user}: {path} has no text of this user.", param="user", code="unknown_user")
+            raise InputError(f"--user {user}: {path} has no text of this user.")
     requests: list[AnsweredRequest] = []
     for user in users or histories:
         with_request = [document for document in histories[user] if document.request and document.request.strip()]
@@ -55,7 +55,7 @@ def answered(path: Path, users: Sequence[str], most: int) -> list[AnsweredReques
         latest = [document for document in ordered if last[document.request] == document.id][-most:]
         requests += [AnsweredRequest(user, document) for document in latest]
     if not requests:
-        raise InputError(f"{path}: request: no text answers a request.", param="history")
+        raise InputError(f"{path}: request: no text answers a request.")
     return requests
 
 
@@ -113,7 +113,7 @@ def read_prompts(path: Path) -> list[str]:
 def _prompt(value: dict[str, Any], number: int) -> str:
     name = next((name for name in NAMES if name in value), None)
     if name is None:
-        raise InputError("is missing.", param=NAMES[0], code="missing_field")
+        raise InputError("is missing.", param=NAMES[0])
     return check_text(value[name], param=name)
 
 

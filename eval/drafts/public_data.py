@@ -82,7 +82,7 @@ def read_benchmark(benchmark: Benchmark, folder: Path, targets: int) -> Benchmar
         others = [other.name for other in BENCHMARKS.values() if other is not benchmark and _matching(folder, other)]
         like = f"; it may be {' or '.join(others)}" if others else ""
         wanted = " or ".join(benchmark.files)
-        raise InputError(f"--data {folder}: there is no {wanted} of {benchmark.name}{like}.", code="no_file")
+        raise InputError(f"--data {folder}: there is no {wanted} of {benchmark.name}{like}.")
     ledger, digest = Ledger(), hashlib.sha256()
     cases = benchmark.read(paths, targets, ledger)
     ledger.check_left(f"--data {folder}: {benchmark.name}", cases)
@@ -119,8 +119,7 @@ def _lamp(paths: Sequence[Path], targets: int, ledger: Ledger) -> list[Case]:
     if len(questions) != 1:
         raise InputError(
             f"{paths[0].parent}: {len(questions)} files of questions have their outputs beside them; give the folder "
-            "of one task.",
-            code="no_file",
+            "of one task."
         )
     task, outputs = _outputs(_outputs_of(questions[0]))
     text, asked = LAMP_FIELDS[task]
@@ -146,9 +145,9 @@ def _outputs(path: Path) -> tuple[str, dict[str, Any]]:
             outputs = {str(row["id"]): row.get("output") for row in value["golds"]}
             task = str(value["task"]).replace("-", "_")
         except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{path}: holds no outputs of LaMP ({error}).", code="invalid_json") from error
+            raise InputError(f"{path}: holds no outputs of LaMP ({error}).") from error
     if task not in LAMP_FIELDS:
-        raise InputError(f"{path}: task: {task} asks for no text; there are {', '.join(LAMP_FIELDS)}.", param="task")
+        raise InputError(f"{path}: task: {task} asks for no text; there are {', '.join(LAMP_FIELDS)}.")
     return task, outputs
 
 
@@ -178,7 +177,7 @@ def _rows(path: Path, ledger: Ledger) -> Iterator[Mapping[str, Any]]:
             for batch in ParquetFile(path).iter_batches(batch_size=64):
                 yield from batch.to_pylist()
         except (ArrowInvalid, OSError) as error:
-            raise InputError(f"{path}: cannot be read as Parquet: {error}", code="unreadable_file") from error
+            raise InputError(f"{path}: cannot be read as Parquet: {error}") from error
     elif path.name.endswith(".json"):
         yield from parse_objects(path, lambda value, number: value)
     else:

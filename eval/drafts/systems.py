@@ -93,8 +93,7 @@ def k_shot_system(
         if not documents:
             raise InputError(
                 "--k-shot: there is no document of other users to show: none takes a stance, or each nearly is the "
-                "target of one of the requests; leave it out.",
-                param="k_shot",
+                "target of one of the requests; leave it out."
             )
         shown.append(SystemSelection(documents))
     return System(K_SHOT, BASELINE, tuple(shown))

@@ -117,7 +117,7 @@ def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem],
     known("prompt", options.prompt, LOOKS_AT)
     systems = options.systems
     if systems and systems[0] == systems[1]:
-        raise InputError(f"--systems {systems[0]} {systems[1]}: name two different ones.", param="systems")
+        raise InputError(f"--systems {systems[0]} {systems[1]}: name two different ones.")
     failed: dict[int, list[str]] = {}  # the systems without a draft, by line
 
     def parse(value: dict[str, Any], number: int) -> AuthorshipItem:
@@ -131,7 +131,7 @@ def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem],
         for name in systems:
             if name not in candidates:
                 has = ", ".join(candidates) or "none"
-                raise InputError(f"has no '{name}', only {has}.", param="candidates", code="missing_candidate")
+                raise InputError(f"has no '{name}', only {has}.", param="candidates")
         failed[number] = [name for name in systems if candidates[name] is None]
         first, second = systems
         return AuthorshipItem(
@@ -146,7 +146,7 @@ def load(path: Path, options: AuthorshipOptions) -> tuple[Items[AuthorshipItem],
     assert systems is not None  # there is a line, and its candidates name two where no option does
     items = tuple(item for item in lines.parsed if not failed[item.line])
     if not items:
-        raise InputError(f"{path}: no line has a draft of both {systems[0]} and {systems[1]}.", param="candidates")
+        raise InputError(f"{path}: no line has a draft of both {systems[0]} and {systems[1]}.")
     counts = Counter(chain.from_iterable(failed.values()))
     about = {"failed_drafts": {name: counts[name] for name in systems}}
     return Items(items, len(lines.parsed), lines.passed_over, about), replace(options, systems=systems)
@@ -163,16 +163,16 @@ def _texts(value: Any, param: str, check: Callable[..., str]) -> dict[str, str |
 
 def _check_draft(text: Any, *, param: str) -> str:
     if not isinstance(text, str):
-        raise InputError(f"must be a string or null, not {json_type(text)}.", param=param, code="wrong_type")
+        raise InputError(f"must be a string or null, not {json_type(text)}.", param=param)
     return check_characters(text, param=param)
 
 
 def _only_two(candidates: Mapping[str, Any]) -> tuple[str, str]:
     names, has = tuple(candidates), f"has {', '.join(candidates) or 'none'}; two are needed to compare."
     if len(names) < 2:
-        raise InputError(has, param="candidates", code="missing_candidate")
+        raise InputError(has, param="candidates")
     if len(names) > 2:
-        raise InputError(f"has {', '.join(names)}; choose two with --systems.", param="candidates", code="several")
+        raise InputError(f"has {', '.join(names)}; choose two with --systems.", param="candidates")
     return names[0], names[1]
 
 

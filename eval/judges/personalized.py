@@ -138,13 +138,13 @@ def load(path: Path, options: PersonaOptions) -> tuple[Items[PersonaItem], Perso
     mode = Mode(options.persona, fields, _form(options, persona=options.persona))
     for option, given, what in (("ablate", options.ablate, "leave out of"), ("fields", fields, "show with")):
         if given and not mode.persona:
-            raise InputError(f"--{option}: there is nothing to {what} --no-persona.", param=option)
+            raise InputError(f"--{option}: there is nothing to {what} --no-persona.")
     modes = {(True, frozenset(mode.fields or has)): mode}
     for subset in options.ablate:
         less = None if subset.strip() == "none" else _named("ablate", options, subset, has)
         key = (less is not None, frozenset(less or ()))
         if key in modes:
-            raise InputError(f"--ablate {subset}: that is asked already; name it once.", param="ablate")
+            raise InputError(f"--ablate {subset}: that is asked already; name it once.")
         modes[key] = Mode(less is not None, less, _form(options, persona=less is not None))
     return items, replace(options, modes=tuple(modes.values()), fields=options.fields or None)
 
@@ -166,7 +166,7 @@ def _named(option: str, options: PersonaOptions, fields: str, has: Mapping[str, 
     wrong = [name for name in names if name not in has]
     if wrong or not names:
         there = ", ".join(has) or "none"
-        raise InputError(f"--{option} {', '.join(wrong)}: the personas have {there}.", param=option)
+        raise InputError(f"--{option} {', '.join(wrong)}: the personas have {there}.")
     return names
 
 
@@ -175,9 +175,9 @@ def _parse(value: dict[str, Any], number: int) -> PersonaItem:
     preferred = gold_answer(value["preferred"], "preferred")
     responses, question = value["responses"], value.get("question")
     if not isinstance(responses, dict) or set(responses) != {"A", "B"}:
-        raise InputError("must be an object with 'A' and 'B'.", param="responses", code="wrong_type")
+        raise InputError("must be an object with 'A' and 'B'.", param="responses")
     if not isinstance(own := value.get("own", False), bool):
-        raise InputError(f"must be true or false, not {json_type(own)}.", param="own", code="wrong_type")
+        raise InputError(f"must be true or false, not {json_type(own)}.", param="own")
     return PersonaItem(
         number,
         optional_id(value) or f"line {number}",
@@ -196,12 +196,12 @@ def _persona(value: Any) -> dict[str, str]:
     if isinstance(value, str):
         return {"": check_characters(value, param="persona")} if value.strip() else {}
     if not isinstance(value, dict):
-        raise InputError(f"must be an object or a string, not {json_type(value)}.", param="persona", code="wrong_type")
+        raise InputError(f"must be an object or a string, not {json_type(value)}.", param="persona")
     known: dict[str, str] = {}
     for name, detail in value.items():
         if isinstance(detail, bool) or not isinstance(detail, (str, int, float, type(None))):
             must = f"must be a string or a number, not {json_type(detail)}."
-            raise InputError(must, param=f"persona.{name}", code="wrong_type")
+            raise InputError(must, param=f"persona.{name}")
         text = "" if detail is None else check_characters(str(detail), param=f"persona.{name}").strip()
         known |= {name: text} if text else {}
     return known
@@ -300,7 +300,7 @@ def lines(judgements: Judgements[PersonaItem], options: PersonaOptions) -> list[
             }
         )
     if not records:
-        raise InputError("There is no reply to evaluate; see why the calls failed.", code="no_reply")
+        raise InputError("There is no reply to evaluate; see why the calls failed.")
     return records
 
 

@@ -116,7 +116,7 @@ def load(path: Path, options: JudgeQualityOptions) -> tuple[Items[QualityItem], 
     """Read the pairs, and draw the examples into the options. Raises InputError for unusable files or examples."""
     known("scheme", options.scheme, SCHEMES)
     if (options.examples is None) != (options.shots == 0):
-        raise InputError("--shots and --examples need each other.", param="shots")
+        raise InputError("--shots and --examples need each other.")
     pairs = read_pairs(path)
     items = tuple(QualityItem(pair.line, f"pair {place}", pair) for place, pair in enumerate(pairs, start=1))
     if options.examples:
@@ -149,8 +149,7 @@ def drawn(
         kinds = "pairs, half preferring the first text," if options.scheme == PAIR else "scored texts"
         raise InputError(
             f"{options.examples}: has {len(free)} {kinds} that share no paragraph with the items; --shots asks for "
-            f"{options.shots}.",
-            param="examples",
+            f"{options.shots}."
         )
     return free[: options.shots]
 

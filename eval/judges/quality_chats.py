@@ -52,9 +52,7 @@ def chats_of(data: Iterable[Path], variant: str, rationale: str) -> tuple[list[d
     chats = [{"messages": turns} for turns in _conversations(records, variant, rationale, counts)]
     if not chats:
         left_out = ", ".join(f"{count:,} {why}" for why, count in counts.items()) or "the files are empty"
-        raise InputError(
-            f"--data: no record is left for variant={variant}: {left_out}.", param="data", code="no_records"
-        )
+        raise InputError(f"--data: no record is left for variant={variant}: {left_out}.")
     return chats, {"conversations": len(chats), "records": dict(counts)}
 
 

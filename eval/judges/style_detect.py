@@ -179,7 +179,7 @@ def load(path: Path, options: DetectOptions) -> tuple[Items[StyleItem], DetectOp
     schemes = [SCHEMES[known("scheme", name, SCHEMES)] for name in dict.fromkeys(options.scheme)]
     for scheme in schemes:
         if options.labels == 3 and scheme.up_to is None:
-            raise InputError(f"--labels 3: {scheme.name} only tells two apart; leave it out.", param="labels")
+            raise InputError(f"--labels 3: {scheme.name} only tells two apart; leave it out.")
     personas = personas_of(options.judge_as, protected=options.protected)
     lines: dict[tuple[str, str], int] = {}
 
@@ -195,7 +195,7 @@ def load(path: Path, options: DetectOptions) -> tuple[Items[StyleItem], DetectOp
         about = {name: known_as for name in ABOUT if (known_as := optional_id(value, name)) is not None}
         for style in styles:
             what = f"'{identity}' with the style '{style}' is"
-            check_once(lines, (identity, style), number, what, param="id", code="duplicate_id")
+            check_once(lines, (identity, style), number, what, param="id")
         definitions = {style: definition or STYLES[style] for style in styles}
         return [StyleItem(number, identity, task, *style, text, about) for style in definitions.items()]
 

@@ -91,11 +91,7 @@ def _styles(value: dict[str, Any], persona: str | None, personas: Personas) -> t
     if value.get("styles") is not None:
         return check_styles(value["styles"], needed=True)
     if persona not in personas:
-        raise InputError(
-            f"'{persona}' is none of {', '.join(personas)}; give its \"styles\".",
-            param="persona",
-            code="unknown_persona",
-        )
+        raise InputError(f"'{persona}' is none of {', '.join(personas)}; give its \"styles\".", param="persona")
     return personas[persona]
 
 
@@ -105,7 +101,7 @@ def _mean(name: str, styles: tuple[str, ...], scores: Mapping[str, float], judge
             unread = "--judgements have no readable answer; leave the text out, or ask in more draws"
             absent = "give it, or --judgements of style-detect"
             why = absent if judged is None else unread
-            raise InputError(f"'{name}' has no score for '{style}': {why}.", param="scores", code="missing_score")
+            raise InputError(f"'{name}' has no score for '{style}': {why}.", param="scores")
     return fmean(scores[style] for style in styles) if styles else 0.0
 
 
@@ -127,7 +123,7 @@ def detected_scores(path: Path) -> Scores:
         told = f", told to be {value['judge_persona']}" if value.get("judge_persona") else ""
         judges.add(f"{value['scheme']} by {value['judge']}{told}")
         if len(judges) > 1:
-            raise InputError(f"has {' and '.join(sorted(judges))}; give those of one.", param="scheme", code="several")
+            raise InputError(f"has {' and '.join(sorted(judges))}; give those of one.", param="scheme")
         if value.get("score") is not None:
             style = check_text(value["style"], param="style")
             # judged by its own definition, a style may be none that a persona asks for

@@ -54,8 +54,7 @@ def prompts_report(paths: Sequence[Path]) -> dict[str, Any]:
         by_prompt[comparison.task, comparison.generator, comparison.prompt].append(comparison)
     if not by_prompt:
         raise InputError(
-            f'{paths[0]}: no judgement by {", ".join((*STYLED, *UNSTYLED))} has an item with "prompt_a" or "prompt_b".',
-            code="no_prompt",
+            f'{paths[0]}: no judgement by {", ".join((*STYLED, *UNSTYLED))} has an item with "prompt_a" or "prompt_b".'
         )
     rows = [
         {"task": task, "generator": generator or None, "prompt": prompt} | _figures(comparisons)
@@ -107,7 +106,7 @@ def _parse(value: dict[str, Any], number: int) -> Comparison | None:
     side = "a" if prompts[0] else "b"
     first = value.get("order")
     if first not in ("ab", "ba"):
-        raise InputError("must be 'ab' or 'ba'.", param="order", code="invalid_value")
+        raise InputError("must be 'ab' or 'ba'.", param="order")
     answer = {"A": first[0], "B": first[1]}.get(optional_string(value, "verdict") or "")
     generator = optional_id(value, "generator") or optional_id(value, f"generator_{side}")
     several = isinstance(value.get("style"), list) and len(value["style"]) > 1

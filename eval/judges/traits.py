@@ -124,14 +124,14 @@ def read_traits(sources: Sequence[str]) -> tuple[str, ...]:
         published = [(f"--traits {PUBLISHED}", trait) for trait in PUBLISHED_TRAITS]
         lines = published if source == PUBLISHED else list(_lines_of(Path(source)))
         if not lines:
-            raise InputError(f"{source}: there is no trait in it; write one a line.", code="empty_file")
+            raise InputError(f"{source}: there is no trait in it; write one a line.")
         for where, trait in lines:
             rule = instruction(trait)
             if len(rule) > LONGEST_TRAIT:
-                raise InputError(f"{where}: a trait has {LONGEST_TRAIT} characters at most.", code="trait_too_long")
+                raise InputError(f"{where}: a trait has {LONGEST_TRAIT} characters at most.")
             if rule.casefold() in rules:
                 before = rules[rule.casefold()][1]
-                raise InputError(f"{where}: the trait is at {before} already.", code="duplicate_trait")
+                raise InputError(f"{where}: the trait is at {before} already.")
             rules[rule.casefold()] = rule, where
     return tuple(rule for rule, _ in rules.values())
 
@@ -142,7 +142,7 @@ def _lines_of(path: Path) -> Iterator[tuple[str, str]]:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise InputError(f"--traits {path}: cannot be read: {why}", param="traits", code="unreadable_file") from error
+        raise InputError(f"--traits {path}: cannot be read: {why}") from error
     for number, line in enumerate(lines, start=1):
         if line.strip() and not line.lstrip().startswith("#"):
             yield f"{path}:{number}", check_text(line, param="traits")
@@ -208,8 +208,7 @@ def items_of(data: AnnotatedPairs, where: str) -> Items[TraitItem]:
     if not every:
         raise InputError(
             f"{where}: none of its {len(items):,} pairs has both texts; put it together with the file that has them, "
-            "by pearl forensics merge.",
-            code="missing_text",
+            "by pearl forensics merge."
         )
     return Items(every, len(items), {}, {"without_text": len(items) - len(every)})
 

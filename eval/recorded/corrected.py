@@ -85,7 +85,7 @@ def corrected_report(
     """Make the result of ``pearl eval corrected``: four estimates of each label's rate, the judge's confusion with
     people's labels, and the certainty from which the judge may be trusted. Raises InputError for unusable labels."""
     if not 0 < options.risk < 1 or not 0 < options.confidence < 1:
-        raise InputError("--risk and --confidence lie between 0 and 1.", param="risk")
+        raise InputError("--risk and --confidence lie between 0 and 1.")
     labelled = matched(items, people)
     data = labelled.data
     drawn, why = resampled(data, seed=options.seed), obstacle(data)

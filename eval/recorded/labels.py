@@ -23,6 +23,7 @@ from eval.recorded.personalized.presets import RECORDED, WRONG
 from eval.recorded.personalized.reading import read_verdicts
 from eval.recorded.personalized.reply import LETTER
 from eval.recorded.style.labels import LEVELS, A, B, draw_label
+from eval.recorded.style.lines import style_key
 from eval.recorded.style.styles import styles_key
 from eval.stats.corrected import UNLABELLED, LabelledShares
 from eval.stats.ratings import is_missing
@@ -112,7 +113,7 @@ def read_judged(paths: Sequence[Path]) -> tuple[JudgedItem, ...]:
             value |= {"file": str(path), "line": number, "id": name if value.get("id") in NO_ID else value["id"]}
             lines.append(value | recorded.get(number, {}))
     if not lines:
-        raise InputError(f"{', '.join(map(str, paths))}: there is no judgement in it.", code="empty_file")
+        raise InputError(f"{', '.join(map(str, paths))}: there is no judgement in it.")
     return judged_items(lines)
 
 
@@ -130,10 +131,7 @@ def _recorded_answers(path: Path, values: Mapping[int, dict[str, Any]]) -> dict[
 
 def _style_checked(value: dict[str, Any]) -> dict[str, Any]:
     """Return the line unchanged. Raises InputError for a style that is neither a name nor an array of names."""
-    style = value.get("style")
-    names = style if isinstance(style, list) else [] if style is None else [style]
-    if not all(isinstance(name, str) for name in names):
-        raise InputError("must be a style or an array of styles.", param="style", code="wrong_type")
+    style_key(value)
     return value
 
 
@@ -164,9 +162,7 @@ def judged_items(lines: Iterable[Mapping[str, Any]]) -> tuple[JudgedItem, ...]:
             answers[name].append(label)
     if len(ways) > 1:
         raise InputError(
-            f"The judgements are of {len(ways)} judges or schemes ({', '.join(sorted(ways))}); give those of one.",
-            param="judgements",
-            code="several_ways",
+            f"The judgements are of {len(ways)} judges or schemes ({', '.join(sorted(ways))}); give those of one."
         )
     return tuple(
         JudgedItem(name, tuple(labels), tuple(certainties[name]), gold.get(name)) for name, labels in answers.items()
@@ -182,14 +178,12 @@ def _answer(line: Mapping[str, Any], *, swapped: bool, number: int) -> str | Non
     name = next((name for name in SAYS if name in line), None)
     if name is None:
         where = f"{line['file']}:{line['line']}: " if "file" in line else ""
-        raise InputError(f"{where}verdict: is missing, and so are {', '.join(SAYS[:-1])}.", code="missing_field")
+        raise InputError(f"{where}verdict: is missing, and so are {', '.join(SAYS[:-1])}.")
     said = line[name]
     if said in (None, False) or (name == "answer" and (not isinstance(said, str) or said not in LETTERS)):
         return None
     if not isinstance(said, str) or said == "scored":
-        raise InputError(
-            f"Judgement {number} has a score, not a label; only labels can be held against labels.", code="wrong_type"
-        )
+        raise InputError(f"Judgement {number} has a score, not a label; only labels can be held against labels.")
     return None if said in NO_ANSWER else _spelled(said, swapped=swapped and name != "outcome")
 
 
@@ -214,16 +208,16 @@ def read_people(path: Path) -> PeopleLabels:
     def parse(value: dict[str, Any], number: int) -> None:
         item = optional_id(value) or optional_id(value, "item")
         if item is None:
-            raise InputError("is missing.", param="id", code="missing_field")
+            raise InputError("is missing.", param="id")
         if "label" in value and is_missing(value["label"]):
             missing.append(number)
             return
         if not isinstance(value.get("label"), str):
-            raise InputError(f"must be a label, not {json_type(value.get('label'))}.", param="label", code="wrong_type")
+            raise InputError(f"must be a label, not {json_type(value.get('label'))}.", param="label")
         name = item_name(item, _style_checked(value).get("style"))
         rater = optional_string(value, "rater") or ""
         what = f"'{name}' has a label{' by ' + rater if rater else ''}"
-        check_once(lines, (name, rater), number, what, param="id", code="duplicate_id")
+        check_once(lines, (name, rater), number, what, param="id")
         labels[name].append(value["label"].strip())
 
     read_lines(path, set(), parse, "label")
@@ -235,9 +229,7 @@ def check_number(people: PeopleLabels) -> PeopleLabels:
     if len(people.labels) < FEWEST_LABELS:
         raise InputError(
             f"{people.file}: has labels of {len(people.labels)} items; fewer than {FEWEST_LABELS} say too little of a "
-            "judge.",
-            param="labels",
-            code="too_few_labels",
+            "judge."
         )
     return people
 
@@ -256,9 +248,7 @@ def check_items(people: PeopleLabels, items: Set[str]) -> None:
     if unknown:
         raise InputError(
             f"{people.file}: id: '{unknown[0]}' is no item of the judgements"
-            + (f", and {len(unknown) - 1} more are none." if len(unknown) > 1 else "."),
-            param="labels",
-            code="unknown_id",
+            + (f", and {len(unknown) - 1} more are none." if len(unknown) > 1 else ".")
         )
 
 
@@ -267,7 +257,7 @@ def own_labels(items: Sequence[JudgedItem], limit: int | None) -> PeopleLabels:
     InputError if no judgement has a ground truth."""
     right = [(item.id, item.right) for item in items if item.right is not None]
     if not right:
-        raise InputError("The judgements carry no ground_truth; give --labels.", param="labels")
+        raise InputError("The judgements carry no ground_truth; give --labels.")
     if limit is not None and limit < len(right):
         chosen = np.random.default_rng(0).choice(len(right), limit, replace=False)
         right = [right[index] for index in sorted(chosen)]
@@ -297,24 +287,18 @@ def matched(items: Sequence[JudgedItem], people: PeopleLabels) -> LabelledItems:
     if used and not used & says:
         given, words = (", ".join(f"'{label}'" for label in sorted(some)[:5]) for some in (used, says))
         raise InputError(
-            f"{people.file}: people say {given}, and the judge {words}; write the labels in the judge's words.",
-            param="labels",
-            code="other_labels",
+            f"{people.file}: people say {given}, and the judge {words}; write the labels in the judge's words."
         )
     if len(used) < 2:
         raise InputError(
             f"{people.file}: {f'every label is {next(iter(used))!r}' if used else 'no labelled item has an answer'}; a "
-            "judge cannot be measured on one kind of item.",
-            param="labels",
-            code="one_class",
+            "judge cannot be measured on one kind of item."
         )
     # where drafts failed there may be fewer labels from the start; what was paid for is kept
     if len(majorities) < FEWEST_LABELS <= len(people.labels):
         raise InputError(
             f"{people.file}: {len(majorities)} items have a label that most raters agree on; fewer than "
-            f"{FEWEST_LABELS} say too little of a judge.",
-            param="labels",
-            code="too_few_labels",
+            f"{FEWEST_LABELS} say too little of a judge."
         )
     labels = sorted(used | says)
     shares = np.array([[item.answers.count(label) / len(item.answers) for label in labels] for item in answered])

@@ -55,12 +55,12 @@ def read_person_ratings(path: Path, raters: Sequence[str] = ()) -> tuple[PersonR
         item, rater = check_id(value["item"], param="item"), composed(check_id(value["rater"], param="rater"))
         check_rater(rater, allowed)
         what = f"'{rater}' rated '{item}'"
-        check_once(lines, (item, rater), number, what, param="rater", code="duplicate_rating")
+        check_once(lines, (item, rater), number, what, param="rater")
         right = optional_string(value, "ground_truth")
         label = None if is_missing(value["label"]) else _label(value["label"], "label")
         certainty = optional_number(value, "certainty")
         if certainty is not None and not 1 <= certainty <= 100:
-            raise InputError("must lie between 1 and 100.", param="certainty", code="out_of_range")
+            raise InputError("must lie between 1 and 100.", param="certainty")
         return PersonRating(item, rater, label, certainty, right and _label(right, "ground_truth"))
 
     return read_lines(path, set(), parse, "rating").parsed
@@ -69,7 +69,7 @@ def read_person_ratings(path: Path, raters: Sequence[str] = ()) -> tuple[PersonR
 def _label(value: Any, param: str) -> str:
     label = LETTERS.get(value, value) if isinstance(value, str) else None
     if label not in LABELS:
-        raise InputError(f"must be {', '.join(LABELS[:-1])} or {LABELS[-1]}.", param=param, code="invalid_value")
+        raise InputError(f"must be {', '.join(LABELS[:-1])} or {LABELS[-1]}.", param=param)
     return str(label)
 
 
@@ -93,9 +93,7 @@ def study_report(ratings: Sequence[PersonRating], records: Sequence[Path], thres
     if not decided:
         raise InputError(
             "No rated item has both a majority and a right answer: give the judges' --records, whose items must have "
-            "the ids of the ratings, or a ground_truth in each rating.",
-            param="ratings",
-            code="no_right_answer",
+            "the ids of the ratings, or a ground_truth in each rating."
         )
     compared = set(decided)
     rows = {

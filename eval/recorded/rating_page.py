@@ -68,7 +68,7 @@ def _authorship(value: dict[str, Any], options: RatingOptions) -> RatedItem | No
     missing = next((name for name in systems if name not in candidates), None)
     if missing is not None or len(set(systems)) != 2:
         known = ", ".join(candidates) or "none"
-        raise InputError(f"has {known}; name two of them with --systems.", param="candidates", code="several")
+        raise InputError(f"has {known}; name two of them with --systems.", param="candidates")
     texts = [candidates[name] for name in systems]
     if None in texts:
         return None  # a draft that failed
@@ -160,24 +160,22 @@ def rating_page(path: Path, options: RatingOptions) -> tuple[str, dict[str, Any]
         form = form or next((known for known in FORMS if known.known_by in value), None)
         if form is None or form.known_by not in value:
             names = ", ".join(known.known_by for known in FORMS)
-            raise InputError(
-                f"is missing; items have one of {names}, the same in a file.", param="text", code="missing_field"
-            )
+            raise InputError(f"is missing; items have one of {names}, the same in a file.", param="text")
         if form.known_by == "candidates":  # the first line names the two for all, as it does for the judge
             named = options.systems or tuple(check_object(value["candidates"], "candidates"))
             options = replace(options, systems=named)
         item = form.screen(value, options)
         if item is not None:
-            check_once(lines, (item.id, item.style), number, f"'{item.id}' is", param="id", code="duplicate_id")
+            check_once(lines, (item.id, item.style), number, f"'{item.id}' is", param="id")
         return item
 
     screens = read_lines(path, set(), screen, "item").parsed
     items = [item for item in screens if item is not None]
     if not items or form is None:
-        raise InputError(f"{path}: no line has a draft of both systems.", code="empty_file")
+        raise InputError(f"{path}: no line has a draft of both systems.")
     for option, value, needed in (("systems", options.systems, "candidates"), ("tie", options.tie, "responses")):
         if value and form.known_by != needed:
-            raise InputError(f"--{option} is for items with {needed}; leave it out.", param=option)
+            raise InputError(f"--{option} is for items with {needed}; leave it out.")
     names = [name for name in form.labels if name != "tie" or form.known_by != "responses" or options.tie]
     study = {
         "items": [

@@ -44,7 +44,7 @@ class Outputs:
         """Check the output files before the work starts. ``others``: more output files, by option. Raises InputError
         for a file that cannot be written, is an input, or is named twice; MissingExtra without the drawing library."""
         if self.picture and self.picture.suffix != ".svg":
-            raise InputError(f"--picture {self.picture}: a picture ends in .svg.", param="picture")
+            raise InputError(f"--picture {self.picture}: a picture ends in .svg.")
         if (self.picture or self.page) and find_spec("matplotlib") is None:
             raise MissingExtra("matplotlib", "eval")
         check_outputs({**others, "--picture": self.picture, "--report": self.page, "--json": self.json}, inputs)

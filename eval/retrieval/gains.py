@@ -44,7 +44,7 @@ def read_gains(path: Path) -> tuple[GainsRecord, ...]:
     """Read every record of a file. Raises InputError that names file, line and field of the first bad record."""
     records = at_least_one(path, parse_lines(path, partial(parse_record, now=time.time())), "record")
     if not any(gain for record in records for gain in record.gains):
-        raise InputError(f"{path}: every gain in it is 0, so every order is as good.", param="gain", code="no_gains")
+        raise InputError(f"{path}: every gain in it is 0, so every order is as good.")
     return records
 
 
@@ -53,7 +53,7 @@ def parse_record(value: dict[str, Any], now: float) -> GainsRecord:
     request, documents = parse_candidates(value, now)
     target = optional_string(value, "target")
     if not documents:
-        raise InputError("'documents' is empty; a record needs at least one.", param="documents", code="empty_list")
+        raise InputError("'documents' is empty; a record needs at least one.", param="documents")
     return GainsRecord(
         request=request,
         user_id=optional_id(value, "user_id"),
@@ -66,20 +66,16 @@ def parse_record(value: dict[str, Any], now: float) -> GainsRecord:
 
 def _numbers(value: Any, param: str, size: int) -> tuple[float, ...]:
     if not isinstance(value, list):
-        raise InputError(f"'{param}' must be an array, not {json_type(value)}.", param=param, code="wrong_type")
+        raise InputError(f"'{param}' must be an array, not {json_type(value)}.", param=param)
     if len(value) != size:
-        raise InputError(
-            f"'{param}' has {len(value)} numbers for {size} documents; give one for each.", param=param, code="length"
-        )
+        raise InputError(f"'{param}' has {len(value)} numbers for {size} documents; give one for each.", param=param)
     return tuple(_number(item, f"{param}.{position}") for position, item in enumerate(value))
 
 
 def _number(value: Any, param: str) -> float:
     number = check_number(value, param)
     if abs(number) > LARGEST_GAIN:
-        raise InputError(
-            f"must lie between -{LARGEST_GAIN:g} and {LARGEST_GAIN:g} nats.", param=param, code="out_of_range"
-        )
+        raise InputError(f"must lie between -{LARGEST_GAIN:g} and {LARGEST_GAIN:g} nats.", param=param)
     return number
 
 

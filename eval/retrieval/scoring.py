@@ -35,9 +35,7 @@ def score_records(
         if scores.shape != (len(record.documents),) or not np.isfinite(scores).all():
             name = f"record {number}" + (f" (id '{record.id}')" if record.id else "")
             raise InputError(
-                f"The model '{model}' gave no finite score to each of the {len(record.documents)} documents of {name}.",
-                param="model",
-                code="not_finite",
+                f"The model '{model}' gave no finite score to each of the {len(record.documents)} documents of {name}."
             )
         scored.append(scores)
         advance()

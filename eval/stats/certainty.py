@@ -59,9 +59,7 @@ def auroc(judged: CertainAnswers) -> Estimate:
         below = wrong.cumsum(axis=1) - wrong / 2
         return np.asarray((right * below).sum(axis=1) / (right.sum(axis=1) * wrong.sum(axis=1)))
 
-    from sklearn.metrics import roc_auc_score  # of an extra, and heavy: help does without
-
-    return Estimate(float(roc_auc_score(correct, certainty)), judged.bootstrap.sums(features, fold).resampled)
+    return judged.bootstrap.sums(features, fold)
 
 
 def brier(judged: CertainAnswers) -> Estimate:
@@ -69,11 +67,8 @@ def brier(judged: CertainAnswers) -> Estimate:
     said = judged.said > 0
     if not said.any():
         return _undefined()
-    from sklearn.metrics import brier_score_loss
-
-    value = brier_score_loss(judged.correct[said], judged.certainty[said] / 100, pos_label=1)
     squared = np.where(said, (np.nan_to_num(judged.certainty) / 100 - judged.correct) ** 2, 0.0)
-    return Estimate(float(value), judged.bootstrap.ratio(squared, judged.said).resampled)
+    return judged.bootstrap.ratio(squared, judged.said)
 
 
 def calibration_error(judged: CertainAnswers) -> Estimate:

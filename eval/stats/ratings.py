@@ -70,23 +70,22 @@ def read_ratings(path: Path, labels: Sequence[str] = (), raters: Sequence[str] =
         if (item, rater) in rated:
             raise InputError(
                 f"{path}:{line}: rater: '{rater}' rated '{item}' already on line {rated[item, rater][0]}; "
-                "an item has one label from each rater.",
-                code="duplicate_rating",
+                "an item has one label from each rater."
             )
         check_rater(rater, raters, f"{path}:{line}: rater: ")
         if labels and label not in labels:
-            raise InputError(f"{path}:{line}: label: '{label}' is none of {', '.join(labels)}.", code="unknown_label")
+            raise InputError(f"{path}:{line}: label: '{label}' is none of {', '.join(labels)}.")
         rated[item, rater] = line, label
     if not rated:
         every = f"; all {missing} are missing" if missing else ""
-        raise InputError(f"{path}: there is no rating in it{every}.", code="empty_file")
+        raise InputError(f"{path}: there is no rating in it{every}.")
     return replace(ratings_of({key: label for key, (_, label) in rated.items()}, labels), missing=missing)
 
 
 def check_rater(rater: str, raters: Sequence[str], where: str = "") -> None:
     """Raises InputError if the rater is not among ``raters``; an empty ``raters`` allows all."""
     if raters and rater not in raters:
-        raise InputError(f"{where}'{rater}' is none of {', '.join(raters)}.", param="rater", code="unknown_rater")
+        raise InputError(f"{where}'{rater}' is none of {', '.join(raters)}.", param="rater")
 
 
 def ratings_of(rated: dict[tuple[str, str], str], labels: Sequence[str] = ()) -> Ratings:
@@ -117,7 +116,7 @@ def _json_lines(path: Path) -> Iterator[tuple[int, str, str, str]]:
     def parse(value: dict[str, Any], number: int) -> tuple[int, str, str, str]:
         for name in COLUMNS:
             if name not in value:
-                raise InputError("is missing.", param=name, code="missing_field")
+                raise InputError("is missing.", param=name)
         item, rater = (check_id(value[name], param=name) for name in COLUMNS[:2])
         label = "" if is_missing(value["label"]) and not value["label"] else check_id(value["label"], param="label")
         style = value.get("style")
@@ -132,5 +131,5 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str, str]]:
         item, rater, label = (row[name].strip() for name in COLUMNS)
         for name, cell in (("item", item), ("rater", rater)):
             if not cell:
-                raise InputError(f"{path}:{line}: {name}: is empty; name what was rated and by whom.", code="empty")
+                raise InputError(f"{path}:{line}: {name}: is empty; name what was rated and by whom.")
         yield line, item, rater, label

@@ -15,7 +15,7 @@ from pearl.text.answers.marks import OPENING, unfenced
 from pearl.text.answers.reasoning import without_reasoning
 from pearl.text.fences import Marks
 from pearl.text.language import detect, names, wanted_language
-from pearl.text.templates import Template, fill, frame
+from pearl.text.templates import DEFAULT_TEMPLATE, Template, fill, frame, load_template
 from pearl.text.words import characters, composed, is_question
 
 SMALLEST_SHARE = 40  # tokens; less of a document shows nothing of its style
@@ -263,6 +263,11 @@ def _system(template: Template) -> Message:
 def first_message(template: Template) -> Message:
     """Return the system message of a prompt that shows documents."""
     return Message("system", f"{_system(template).content} {fill(frame()['manner'], noun=template.noun)}")
+
+
+def usual_beginning() -> list[Message]:
+    """Return how the prompt of most drafts begins: by reading it, a model shows its speed."""
+    return [first_message(load_template(DEFAULT_TEMPLATE))]
 
 
 def _told(inputs: PromptInputs, task: Message) -> tuple[Message, Message]:

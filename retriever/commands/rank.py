@@ -85,7 +85,7 @@ def _rank_all(retriever: Retriever, source: Path, output: IO[bytes]) -> None:
         try:
             bar = progress.add_task("", total=source.stat().st_size)
         except OSError as error:
-            raise InputError(f"{source}: cannot be read: {error.strerror}", code="unreadable_file") from error
+            raise InputError(f"{source}: cannot be read: {error.strerror}") from error
         parse = partial(parse_candidates, now=time.time())
         index: Index | None = None
         for request, documents in parse_lines(source, parse, lambda read: progress.advance(bar, read)):

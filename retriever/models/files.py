@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED, MPNET
+from pearl.text.files.whole import file_digest
 from retriever.models.parts import ALL_MPNET_BASE_V2
 
 RecordT = TypeVar("RecordT")
@@ -49,12 +50,6 @@ def folder_digest(folder: Path) -> str:
         digest.update(f"{path.relative_to(folder).as_posix()}:".encode())
         digest.update(bytes.fromhex(file_digest(path)))
     return digest.hexdigest()
-
-
-def file_digest(path: Path) -> str:
-    """Return a file's SHA-256 in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def carried_files(folder: Path, besides: Collection[str]) -> dict[str, str]:

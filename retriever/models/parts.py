@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pearl.errors import InputError, PearlError
 from pearl.extras import MissingExtra
-from pearl.text.files.whole import NO_ROOM, private_folder
+from pearl.text.files.whole import NO_ROOM, file_digest, private_folder
 
 AT_ONCE = 1 << 20  # bytes
 UNPACKED = 2.2  # times the size of the parts: weights hardly shrink in a zip file
@@ -101,10 +101,7 @@ class PartedWeights:
 
 def _digest(path: Path) -> str:
     """Return a file's SHA-256; empty if the file is missing."""
-    if not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return file_digest(path) if path.is_file() else ""
 
 
 # all-mpnet-base-v2 as it was published (Apache-2.0), from the packages of the extra ``mpnet``

@@ -80,11 +80,7 @@ def affordable(study: Study, writer: CalibrationWriter, prices: Prices, cap: flo
         fits, too_many = (middle, too_many) if cost is not None and cost <= cap else (fits, middle)
     if fits < LEAST_TEXTS:
         least = prices.of(estimate(replace(study, past=study.past[:LEAST_TEXTS]), writer).most)
-        raise InputError(
-            f"--max-cost {cap:g}: {LEAST_TEXTS} texts, the fewest, may cost up to {least:.4g}; raise it.",
-            param="max_cost",
-            code="spending_cap",
-        )
+        raise InputError(f"--max-cost {cap:g}: {LEAST_TEXTS} texts, the fewest, may cost up to {least:.4g}; raise it.")
     return replace(study, past=study.past[:fits])
 
 
@@ -155,8 +151,7 @@ def _check_enough(texts: int, failures: Mapping[str, int], what: str) -> None:
     if texts < LEAST_TEXTS:
         reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(failures.items()))
         raise PearlError(
-            f"Only {texts} texts were {what}, fewer than {LEAST_TEXTS} ({reasons}); run it again to ask for the rest.",
-            code="too_few_texts",
+            f"Only {texts} texts were {what}, fewer than {LEAST_TEXTS} ({reasons}); run it again to ask for the rest."
         )
 
 

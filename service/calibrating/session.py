@@ -147,9 +147,7 @@ def _study(
         raise InputError(
             f"There are {counted(len(past), 'text')} to calibrate on in {where} of '{user.name}', fewer "
             f"than {LEAST_TEXTS}: each needs its request and a different text before it"
-            + (f" (left out: {why})." if why else "."),
-            param="user",
-            code="too_few_texts",
+            + (f" (left out: {why})." if why else ".")
         )
     if kept_here := len(there) - len(history):
         left_out["local_only"] = kept_here
@@ -187,9 +185,7 @@ def _check_there(connection: Connection, subject: CalibrationSubject) -> None:
     made_at = {voice.name: voice.created_at for voice in voices.list_all(connection, subject.user.id)}
     if name is not None and made_at.get(name) != made:
         raise InputError(
-            f"The voice '{name}' of '{subject.user.name}' was deleted during the calibration; nothing is stored.",
-            param="voice",
-            code="voice_not_found",
+            f"The voice '{name}' of '{subject.user.name}' was deleted during the calibration; nothing is stored."
         )
 
 
@@ -198,7 +194,7 @@ def _check_still_there(services: Services, subject: CalibrationSubject) -> None:
     with services.database.read() as connection:
         _check_there(connection, subject)
         if not _local_voices(connection, services.settings, subject.user) <= subject.local:
-            raise InputError("A voice was made local only meanwhile; start again.", code="voice_is_local_only")
+            raise InputError("A voice was made local only meanwhile; start again.")
 
 
 def _sum(costs: list[float | None]) -> float | None:

@@ -35,11 +35,11 @@ def read_text(called: str, source: str) -> str:
             content = file.read(MAX_TEXT_BYTES + 1)  # more is an error anyway
         return content.decode("utf-8-sig").rstrip("\r\n")
     except OSError as error:
-        raise InputError(f"{called} {source}: {error.strerror}.", code="unreadable_file") from error
+        raise InputError(f"{called} {source}: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         if len(content) > MAX_TEXT_BYTES:  # cut within a character
             raise TooLarge(f"{called} {source}: the text is over {MAX_TEXT_BYTES:,} bytes.") from error
-        raise InputError(f"{called} {source}: not UTF-8 text; convert it first.", code="not_utf8") from error
+        raise InputError(f"{called} {source}: not UTF-8 text; convert it first.") from error
 
 
 def erase(database: Database) -> None:

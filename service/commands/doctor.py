@@ -27,10 +27,9 @@ from pearl.cli.options import JSON_OPTION, check_writable, write_json
 from pearl.errors import PearlError
 from pearl.models.chat.base import Decoding, Message, complete
 from pearl.models.chat.choose import local_names, make_chat_model, writer_of
-from pearl.models.prompts import first_message
+from pearl.models.prompts import usual_beginning
 from pearl.settings import Settings, load_settings
 from pearl.text.shown_urls import HIDDEN, without_secrets
-from pearl.text.templates import DEFAULT_TEMPLATE, load_template
 from pearl.text.usable import counted, printable
 from service.process.threads import in_thread
 from service.store import schema, tables
@@ -176,8 +175,7 @@ def model(examined: DoctorContext) -> Finding:
             speed = getattr(asked, "speed", None)
             if speed is not None and not speed.is_known:
                 with suppress(PearlError):  # a context may be too small for any draft
-                    begin = [first_message(load_template(DEFAULT_TEMPLATE))]
-                    speed = await in_thread(getattr(asked, "read_ahead"), begin)  # noqa: B009
+                    speed = await in_thread(getattr(asked, "read_ahead"), usual_beginning())  # noqa: B009
             return tokens, f"; it {speed.words(examined.settings.first_word_s)}" if speed and speed.is_known else ""
         finally:
             await asked.close()

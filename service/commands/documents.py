@@ -146,7 +146,7 @@ def keep(
 ) -> None:
     """Say that documents that were set apart are yours, so that drafts learn from them."""
     if bool(ids) + everything != 1 or (everything and not_mine):
-        raise InputError("Give ids of documents, with --not-mine or without, or --all.", param="id")
+        raise InputError("Give ids of documents, with --not-mine or without, or --all.")
     with open_database(load_settings()) as database, database.write() as connection:
         owner = users.chosen(connection, user)
         if everything:
@@ -165,7 +165,7 @@ def delete(
 ) -> None:
     """Delete documents for good, with the drafts that they were sent from."""
     if bool(ids) == (voice is not None):
-        raise InputError("Give either ids of documents or --voice V.", param="id")
+        raise InputError("Give either ids of documents or --voice V.")
     with open_database(load_settings()) as database:
         with database.read() as connection:
             owner = users.chosen(connection, user)

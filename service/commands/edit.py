@@ -72,7 +72,7 @@ def edit(
 
     check_writable("--json", options.json, [Path(draft)])
     if options.candidates > 1 and options.model is None:
-        raise InputError("--candidates needs a reward model to choose by: name one with --model.", param="candidates")
+        raise InputError("--candidates needs a reward model to choose by: name one with --model.")
     # with composed letters (NFC), as the model will write its spans
     text = composed(check_text(read_text("FILE", draft), param=f"FILE {draft}"))
     instructions = check_characters(options.instructions, param="instructions")

@@ -36,7 +36,7 @@ def export(
 ) -> None:
     """Write everything PEARL keeps of a user, or their documents as a history file."""
     if json is None and history is None:
-        raise InputError("Give --json FILE for everything, or --history FILE for the documents.", param="json")
+        raise InputError("Give --json FILE for everything, or --history FILE for the documents.")
     check_outputs({"--json": json, "--history": history})
     settings = load_settings()
     with open_database(settings) as database, database.read() as connection:

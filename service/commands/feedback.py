@@ -47,7 +47,7 @@ def feedback(
     chosen_outcomes = {store.ACCEPTED: accepted, store.EDITED: edited is not None, store.REJECTED: rejected}
     outcomes = [outcome for outcome, chosen in chosen_outcomes.items() if chosen]
     if len(outcomes) + (mine is not None) != 1:
-        raise InputError("Give one of --accepted, --edited FILE, --rejected, --mine and --not-mine.", param="outcome")
+        raise InputError("Give one of --accepted, --edited FILE, --rejected, --mine and --not-mine.")
     check_writable("--json", json, [Path(edited)] if edited else ())
     check_id(id, param="id")
     sent = None if edited is None else read_text("--edited", edited)
@@ -73,5 +73,5 @@ def feedback(
 def _sent(connection: Connection, owner: int, id: str) -> store.Feedback:
     sent = store.sent_drafts(connection, owner, [id])
     if id not in sent:
-        raise InputError(f"'{id}' was not sent from a draft; say it with: pearl documents keep {id}", param="id")
+        raise InputError(f"'{id}' was not sent from a draft; say it with: pearl documents keep {id}")
     return sent[id]

@@ -62,14 +62,12 @@ class ImportCommand(TyperCommand):
             if others is None:
                 raise
             whose = f"it is an option of {' and '.join(others[1])}"
-            raise InputError(f"No such option: {error.option_name} for {kind}; {whose}.", param=kind) from None
+            raise InputError(f"No such option: {error.option_name} for {kind}; {whose}.") from None
         except MissingParameter:
             if not Path(kind).exists():
                 raise
             raise InputError(
-                f"'{kind}' is taken as the kind of the source; for the file or folder of that name write ./{kind}",
-                param="source",
-                code="missing_source",
+                f"'{kind}' is taken as the kind of the source; for the file or folder of that name write ./{kind}"
             ) from None
         self.given = frozenset(flag for flag in _flags([kind]) if context.params.pop(flag))
         return rest
@@ -112,22 +110,16 @@ def _guessed(source: str) -> str:
     """Guess the kind of a source, and tell the person. Raises InputError if it cannot be guessed."""
     if source.startswith("-") and source != STANDARD_INPUT:
         raise InputError(
-            f"'{source}' stands before the source; options come after it: pearl import SOURCE {source} ...",
-            param="source",
-            code="misplaced_option",
+            f"'{source}' stands before the source; options come after it: pearl import SOURCE {source} ..."
         )
     if source == STANDARD_INPUT or Path(source).is_fifo():
         raise InputError(
-            f"{source}: is a pipe, from which no importer can be guessed; name it: pearl import KIND {source}",
-            param="source",
-            code="is_a_pipe",
+            f"{source}: is a pipe, from which no importer can be guessed; name it: pearl import KIND {source}"
         )
     if not Path(source).exists():
         raise InputError(
             f"There is no file or folder '{source}', and no importer of that name; there are {', '.join(kinds())}."
-            f"{meant(source, kinds())}",
-            param="source",
-            code="missing_file",
+            f"{meant(source, kinds())}"
         )
     guess = guess_importer(Path(source))
     guessed = printable(f"{source} looks like {guess.looks}: pearl import {guess.kind}")
@@ -203,7 +195,7 @@ def import_source(
     if importer.name == EXPORT:
         if others := [name for name, value in context.params.items() if value and name not in OF_EXPORT]:
             named = f"--{others[0].replace('_', '-')}"
-            raise InputError(f"No such option: {named} for export; all other kinds have it.", param=others[0])
+            raise InputError(f"No such option: {named} for export; all other kinds have it.")
         _import_export(settings, source, user, json)
         return
     source = Path("/dev/stdin") if str(source) == STANDARD_INPUT else source
@@ -230,13 +222,9 @@ app.command(
 
 def _options(importer: Importer, user: str | None, me: tuple[str, ...], voice: str | None) -> Options:
     if user is None and importer.needs_user:
-        raise InputError("Say whose history this is with --user.", param="user", code="missing_user")
+        raise InputError("Say whose history this is with --user.")
     if not me and importer.needs_me:
-        raise InputError(
-            "Say who in the source is you with --me (a name, address or id; may be repeated).",
-            param="me",
-            code="missing_me",
-        )
+        raise InputError("Say who in the source is you with --me (a name, address or id; may be repeated).")
     return Options(
         user=None if user is None else check_id(user, param="--user"),
         me=me,
@@ -303,11 +291,9 @@ def report(summary: ImportSummary, removed: int, source: Path, json: str | None)
     """Show the outcome of an import. Raises InputError if nothing was usable, or if ``--strict`` stored nothing."""
     show_summary(summary, removed, json)
     if summary.refused:
-        raise InputError(
-            f"{source}: {counted(summary.errors_total, 'error')}, so --strict imported nothing.", code="strict_refused"
-        )
+        raise InputError(f"{source}: {counted(summary.errors_total, 'error')}, so --strict imported nothing.")
     if summary.nothing_usable:
-        raise InputError(f"{source}: nothing to import: {_left_out_in_words(summary)}.", code="nothing_usable")
+        raise InputError(f"{source}: nothing to import: {_left_out_in_words(summary)}.")
 
 
 def _show_problems(console: Console, summary: ImportSummary) -> None:

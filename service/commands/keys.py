@@ -53,9 +53,9 @@ def create(
 ) -> None:
     """Make a key. It is shown now and never again: only its digest is kept."""
     if service == (user is not None):
-        raise InputError("Give either --user U or --service.", param="user")
+        raise InputError("Give either --user U or --service.")
     if user is not None and (grant or grant_all):
-        raise InputError("--grant goes with --service: a user's key acts for that user alone.", param="grant")
+        raise InputError("--grant goes with --service: a user's key acts for that user alone.")
     terms = KeyTerms(None if name is None else check_id(name, param="name"), _expiry(expires), tokens_per_day)
     check_writable("--json", json)
     with open_database(load_settings()) as database:
@@ -82,14 +82,11 @@ def _expiry(lifetime: str | None) -> float | None:
         return None
     parts = LIFETIME.fullmatch(lifetime)
     if parts is None:
-        raise InputError(
-            f"--expires {lifetime}: give a number of hours, days, weeks or years: 12h, 90d, 4w, 1y.", param="expires"
-        )
+        raise InputError(f"--expires {lifetime}: give a number of hours, days, weeks or years: 12h, 90d, 4w, 1y.")
     seconds = int(parts[1]) * UNIT_S[parts[2]]
     if seconds > LONGEST_YEARS * UNIT_S["y"]:
         raise InputError(
-            f"--expires {lifetime}: give at most {LONGEST_YEARS}y, or leave it out: then the key does not expire.",
-            param="expires",
+            f"--expires {lifetime}: give at most {LONGEST_YEARS}y, or leave it out: then the key does not expire."
         )
     return time.time() + seconds
 

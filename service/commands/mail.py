@@ -61,7 +61,7 @@ def sign_in(
     else:
         text = sys.stdin.readline().rstrip("\r\n")
     if not text:
-        raise InputError("The password is empty; nothing is stored.", param="password")
+        raise InputError("The password is empty; nothing is stored.")
     account.store_secret(address, secret_file, text)
     _say(f"Stored in {secret_file or 'the keyring'}.")
 
@@ -111,7 +111,7 @@ def watch(
     settings = load_settings(llm=llm)
     account = account_of(address, host, starttls=starttls, ca_file=ca_file, login=login)
     if answer_flag is not None and not FLAG.fullmatch(answer_flag):
-        raise InputError(f"--answer-flag {answer_flag}: is no flag; give flagged, or a keyword.", param="answer_flag")
+        raise InputError(f"--answer-flag {answer_flag}: is no flag; give flagged, or a keyword.")
     voice = None if voice is None else check_name(voice, param="--voice")
     user = None if user is None else check_id(user, param="--user")
     secret = load_secret(address, secret_file)
@@ -133,7 +133,7 @@ def watch(
                 state = State.load(path, owned)
                 MailWatcher(account, secret, wanted, database, owner, state, writer, _say).run()
         except Timeout:
-            raise Conflict(f"Another `pearl mail watch {address}` is running.", code="already_running") from None
+            raise Conflict(f"Another `pearl mail watch {address}` is running.") from None
 
 
 def _say(line: str) -> None:

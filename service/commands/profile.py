@@ -45,7 +45,7 @@ def profile(
     from service.store.profiles import CORRECTED, checked_choice
 
     if format not in FORMATS[1:]:
-        raise InputError(f"--format must be one of {', '.join(FORMATS[1:])}.", param="format")
+        raise InputError(f"--format must be one of {', '.join(FORMATS[1:])}.")
     check_writable("--json", json)
     choices = [
         (f"{flag} {name}", name, checked_choice(name, {"state": state}))
@@ -60,12 +60,12 @@ def profile(
     for pair in correct or ():
         name, _, text = pair.partition("=")
         if not text.strip():
-            raise InputError(f"--correct {pair}: give LINE=TEXT.", param="correct")
+            raise InputError(f"--correct {pair}: give LINE=TEXT.")
         choices.append((f"--correct {pair}", name, checked_choice(name, {"state": CORRECTED, "text": text})))
     earlier: dict[str, str] = {}
     for words, name, _ in choices:
         if name in earlier:
-            raise InputError(f"{words}: {earlier[name]} is given too; give one for a line.", param="name")
+            raise InputError(f"{words}: {earlier[name]} is given too; give one for a line.")
         earlier[name] = words
     with open_database(load_settings()) as database:
         with database.read() as connection:

@@ -50,7 +50,7 @@ def restore(
     if deleted is not None:
         known("deleted", deleted, (LEAVE_OUT, BRING_BACK))
         if not replace:
-            raise InputError("--deleted goes with --replace: an empty database tells nothing.", param="deleted")
+            raise InputError("--deleted goes with --replace: an empty database tells nothing.")
     if check:
         with temporary_folder() as folder:
             mark, source = backups.open_copy(file, folder / "copy.db")
@@ -100,9 +100,7 @@ def _check_target(url: str, *, replace: bool) -> None:
                 raise
             raise InputError(
                 f"{error.message.partition('. ')[0]}. Name an empty one (PEARL_HOME, PEARL_DATABASE_URL), or replace "
-                "all of it: --replace.",
-                param="replace",
-                code=error.code,
+                "all of it: --replace."
             ) from None
 
 
@@ -113,8 +111,7 @@ def _decided(found: Deleted, deleted: str | None) -> Deleted:
     if deleted is None and any(found.counts().values()):
         raise InputError(
             f"The backup holds {_listed(found)} that the database no longer has. Say whether they stay deleted: "
-            f"--deleted {LEAVE_OUT}, or --deleted {BRING_BACK}.",
-            param="deleted",
+            f"--deleted {LEAVE_OUT}, or --deleted {BRING_BACK}."
         )
     return found
 

@@ -26,13 +26,13 @@ from pearl.errors import InputError, Interrupted, PearlError
 from pearl.models.chat.choose import embedded_file, local_names, unnamed_weights
 from pearl.models.chat.gguf_file import read_gguf
 from pearl.models.chat.speed import Speeds
-from pearl.models.prompts import first_message
+from pearl.models.prompts import usual_beginning
 from pearl.models.weights.packages import install
 from pearl.models.weights.shelf import ModelStore
 from pearl.models.weights.table import DEFAULT, SMALLER, SMALLEST, in_table, package_folder
 from pearl.settings import EMBEDDED, EMBEDDED_ENGINE, PREFIX, Settings, load_settings
 from pearl.text.shown_urls import is_loopback
-from pearl.text.templates import DEFAULT_TEMPLATE, load_template
+from pearl.text.usable import counted
 from retriever.models.parts import build_cached
 from service.commands.common import open_database
 from service.process import home_socket
@@ -117,10 +117,7 @@ def bring_default(settings: Settings) -> None:
         if weights is None or weights.name in (name, DEFAULT):
             continue
         if weights is not SMALLEST and (takes := seconds_of_default(settings)) > LONGEST_DRAFT_S:
-            choose = f"`pearl models get {DEFAULT}` chooses it all the same"
-            typer.echo(
-                f"{weights.name} writes: {DEFAULT} would take about {takes:.0f} s for a draft; {choose}.", err=True
-            )
+            typer.echo(f"{weights.name} writes: {DEFAULT} would take about {takes:.0f} s for a draft.", err=True)
             return
         typer.echo(f"Fetching {name}, the model that writes; PEARL_LLM_MODEL={weights.name} does without.", err=True)
         try:
@@ -138,7 +135,7 @@ def seconds_of_default(settings: Settings) -> float:
     from pearl.models.chat.gguf_chat import GgufChatModel
 
     model = GgufChatModel(embedded_file(settings)[1], home=settings.home)
-    speed = model.speed if model.speed.is_known else model.read_ahead([first_message(load_template(DEFAULT_TEMPLATE))])
+    speed = model.speed if model.speed.is_known else model.read_ahead(usual_beginning())
     asyncio.run(model.close())
     return speed.usual_draft_s(settings.first_word_s, TIMES_AS_LONG) if speed.is_known else 0.0
 
@@ -266,13 +263,11 @@ def is_local(bound: socket.socket) -> bool:
 def _unusable(host: str, port: int, error: OSError) -> InputError:
     if error.errno == errno.EADDRINUSE:
         return InputError(
-            f"Port {port} of {host} is in use by another program; stop that, or name another with --port.",
-            param="port",
-            code="port_in_use",
+            f"Port {port} of {host} is in use by another program; stop that, or name another with --port."
         )
     if error.errno == errno.EACCES:
-        return InputError(f"Port {port} is for root alone; name one above 1023 with --port.", param="port")
-    return InputError(f"Cannot listen on {host}:{port}: {error.strerror or error}; check --host.", param="host")
+        return InputError(f"Port {port} is for root alone; name one above 1023 with --port.")
+    return InputError(f"Cannot listen on {host}:{port}: {error.strerror or error}; check --host.")
 
 
 def facts(address: str, settings: Settings, held: Overview) -> dict[str, object]:
@@ -293,14 +288,14 @@ def facts(address: str, settings: Settings, held: Overview) -> dict[str, object]
 def welcome(address: str, settings: Settings, held: Overview, sample_key: str | None, *, here: bool = False) -> str:
     """Return the message shown at the start: address, models, database, next steps. ``sample_key``: the key of the
     sample user, if there is one; ``here``: the address can be reached only from this machine."""
-    waiting = f"; documents of {_count(held.embedding, 'user')} are still to be embedded" if held.embedding else ""
+    waiting = f"; documents of {counted(held.embedding, 'user')} are still to be embedded" if held.embedding else ""
     lines = [
         f"PEARL {__version__} is starting on {address} (API documentation: {address}/docs)",
         f"  chat model  {_model(settings)}",
         *(f"              {line}" for line in (*_speed(settings), *_other_model(settings))),
         f"  retriever   {settings.retriever}",
-        f"  database    {_database(settings)}: {_count(held.users, 'user')}, {_count(held.documents, 'document')}, "
-        f"{_count(held.voices, 'voice')}{waiting}",
+        f"  database    {_database(settings)}: {counted(held.users, 'user')}, {counted(held.documents, 'document')}, "
+        f"{counted(held.voices, 'voice')}{waiting}",
         "",
     ]
     if sample_key is not None:
@@ -328,7 +323,7 @@ def _try_it(address: str, key: str) -> list[str]:
 def _next_steps(held: Overview, sample_key: str | None) -> list[str]:
     pearl = _program()
     if sample_key is None and held.documents:
-        known = f" ({_count(held.keys, 'key')} so far: {pearl} keys list)" if held.keys else ""
+        known = f" ({counted(held.keys, 'key')} so far: {pearl} keys list)" if held.keys else ""
         return [f"A key for a user: {pearl} keys create --user NAME{known}"]
     return [
         "With your own history:",
@@ -378,7 +373,3 @@ def _database(settings: Settings) -> str:
     if url.get_backend_name() == "sqlite":
         return str(url.database)
     return f"{url.database} on {url.host or url.query.get('host', 'this machine')} (PostgreSQL)"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

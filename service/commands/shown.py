@@ -32,7 +32,7 @@ def searched(words: Sequence[str] | None) -> str | None:
     if not words:
         return None
     if not any(word.strip() for word in words):
-        raise InputError("Give at least one word to search for.", param="words", code="empty_text")
+        raise InputError("Give at least one word to search for.")
     return " ".join(words)
 
 
@@ -140,7 +140,7 @@ def confirm(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise InputError(f"{question} Nobody can be asked here; give --yes to do it.", param="yes")
+        raise InputError(f"{question} Nobody can be asked here; give --yes to do it.")
     typer.confirm(question, abort=True, err=True)
 
 

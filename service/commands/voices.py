@@ -138,8 +138,7 @@ def set_voice(
         if not is_new and not values:
             raise InputError(
                 f"The voice '{name}' is there already; say what to set with --instructions, --template, -k, "
-                "--local-only or --edges.",
-                param="name",
+                "--local-only or --edges."
             )
     typer.echo(f"{'Made' if is_new else 'Changed'} the voice '{name}'.", err=True)
 

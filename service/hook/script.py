@@ -33,9 +33,7 @@ def script_path(repository: Path) -> Path:
     except InputError as error:
         if "not a git repository" in error.message:
             raise InputError(
-                f"{repository.resolve()}: is no git repository, nor in one; name one with --repo.",
-                param="repo",
-                code="no_repository",
+                f"{repository.resolve()}: is no git repository, nor in one; name one with --repo."
             ) from error
         raise
     return top / git_path(top, "rev-parse", "--git-path", "hooks") / NAME
@@ -47,7 +45,7 @@ def install(path: Path, options: Sequence[str]) -> None:
     beside = shutil.which("pearl", path=str(Path(sys.executable).parent))
     pearl = beside or shutil.which(sys.argv[0])
     if pearl is None:
-        raise InputError("the command pearl is not found; put its folder into PATH.", code="pearl_not_found")
+        raise InputError("the command pearl is not found; put its folder into PATH.")
     line = f'{shlex.join([pearl, "hook", "run", *options])} "$@"'
     if _exists(path) and not is_ours(path):
         raise Conflict(

@@ -67,7 +67,7 @@ class Account:
 def check_address(address: str) -> str:
     """Return the address if it is a mail address. Raises InputError for anything else."""
     if not ADDRESS.fullmatch(address) or not address.isascii():
-        raise InputError(f"{address}: is not a mail address such as ann@example.org.", param="address")
+        raise InputError(f"{address}: is not a mail address such as ann@example.org.")
     return address
 
 
@@ -76,7 +76,7 @@ def provider_of(address: str, name: str | None) -> Provider | None:
     InputError for an unknown name."""
     if name is not None:
         if name not in PROVIDERS:
-            raise InputError(f"--provider {name}: there are {', '.join(PROVIDERS)}.", param="provider")
+            raise InputError(f"--provider {name}: there are {', '.join(PROVIDERS)}.")
         return PROVIDERS[name]
     domain = address.rpartition("@")[2].lower()
     return next((provider for provider in PROVIDERS.values() if domain in provider.domains), None)
@@ -88,8 +88,7 @@ def account_of(address: str, host: str | None, *, starttls: bool, ca_file: Path 
     known = provider_of(check_address(address), None)
     if host is None and known is None:
         raise InputError(
-            f"The mail server of {address} is not known; name it, as in --host imap.{address.rpartition('@')[2]}.",
-            param="host",
+            f"The mail server of {address} is not known; name it, as in --host imap.{address.rpartition('@')[2]}."
         )
     named = host if host is not None else known.host if known else ""
     try:
@@ -98,9 +97,9 @@ def account_of(address: str, host: str | None, *, starttls: bool, ca_file: Path 
     except ValueError:
         parts, port = urlsplit(""), 0
     if not parts.hostname or parts.netloc != named:
-        raise InputError(f"--host {named}: write it as HOST or HOST:PORT.", param="host")
+        raise InputError(f"--host {named}: write it as HOST or HOST:PORT.")
     if ca_file is not None and not ca_file.is_file():
-        raise InputError(f"--ca-file {ca_file}: there is no such file.", param="ca_file")
+        raise InputError(f"--ca-file {ca_file}: there is no such file.")
     return Account(address, parts.hostname, port, starttls, ca_file, login or address)
 
 
@@ -123,7 +122,7 @@ def load_secret(address: str, file: Path | None) -> Secret:
         text = _private_text(file)
         missing = f"--secret-file {file}: is empty; write the password into it."
     if not text:
-        raise InputError(missing, param="secret_file", code="missing_secret")
+        raise InputError(missing)
     return Secret(text, Grant.from_text(text), lambda renewed: store_secret(address, file, renewed))
 
 
@@ -142,15 +141,13 @@ def _private_text(file: Path) -> str:
         mode = stat.S_IMODE(file.stat().st_mode)
         if mode & OTHERS and os.name != "nt":
             raise InputError(
-                f"--secret-file {file}: others may read or write it (mode {mode:04o}); run: chmod 600 {file}",
-                param="secret_file",
-                code="readable_secret",
+                f"--secret-file {file}: others may read or write it (mode {mode:04o}); run: chmod 600 {file}"
             )
         content = file.read_bytes()
     try:
         return content.decode().rstrip("\r\n")
     except UnicodeDecodeError:
-        raise InputError(f"--secret-file {file}: is not UTF-8 text.", param="secret_file", code="not_utf8") from None
+        raise InputError(f"--secret-file {file}: is not UTF-8 text.") from None
 
 
 def _keyring(function: str, *arguments: str) -> str | None:
@@ -162,8 +159,6 @@ def _keyring(function: str, *arguments: str) -> str | None:
     except KeyringError as error:
         why = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(
-            f"The system's keyring cannot be used ({why}); name a file instead, as in --secret-file ~/.pearl-mail",
-            param="secret_file",
-            code="no_keyring",
+            f"The system's keyring cannot be used ({why}); name a file instead, as in --secret-file ~/.pearl-mail"
         ) from error
     return answer

@@ -102,14 +102,12 @@ class Mailbox:
         if given is not None:
             if given.upper() == "INBOX" or given in listed:
                 return given
-            raise InputError(f"{option} {given}: there is no such folder; there are {shown}.", param=option.strip("-"))
+            raise InputError(f"{option} {given}: there is no such folder; there are {shown}.")
         found = [name for flags, _, name in self._folders if special.lower() in flags]
         found = found or sorted((name for _, by, name in self._folders if named(_last(name, by))), key=len)
         if not found:
             raise InputError(
-                f"{self._host} does not say which folder {option} is; name it, as in {option} NAME. There are {shown}.",
-                param=option.strip("-"),
-                code="missing_folder",
+                f"{self._host} does not say which folder {option} is; name it, as in {option} NAME. There are {shown}."
             )
         return found[0]
 
@@ -175,13 +173,13 @@ class Mailbox:
         try:
             return getattr(self._client, name)(*arguments)
         except (OSError, IMAPClientAbortError) as error:
-            raise MailError(f"The connection to {self._host} ended ({_said(error)}).", code="disconnected") from error
+            raise MailError(f"The connection to {self._host} ended ({_said(error)}).") from error
         except IMAPClientError as error:
             what = "gave an answer that cannot be read" if isinstance(error, ProtocolError) else "refused"
-            raise MailError(f"{self._host} {what}: {_said(error)}.", code="refused") from error
+            raise MailError(f"{self._host} {what}: {_said(error)}.") from error
         except Exception as error:  # an answer that is no IMAP breaks its parser in many ways
             said = f"{self._host} gave an answer that cannot be read ({type(error).__name__})."
-            raise MailError(said, code="unreadable_answer") from error
+            raise MailError(said) from error
 
 
 @contextmanager
@@ -203,15 +201,13 @@ def connected(account: Account, secret: Secret, tokens: Tokens | None) -> Iterat
     except ssl.SSLCertVerificationError as error:
         raise InputError(
             f"{where}: its certificate is not trusted ({error.verify_message}); if the server is your own, name its "
-            "certificate with --ca-file.",
-            param="ca_file",
-            code="untrusted_certificate",
+            "certificate with --ca-file."
         ) from error
     except ssl.SSLError as error:
         said = "give --starttls, or another port with --host HOST:PORT"
-        raise MailError(f"{where}: there is no TLS ({_said(error)}); {said}.", code="no_tls") from error
+        raise MailError(f"{where}: there is no TLS ({_said(error)}); {said}.") from error
     except (OSError, IMAPClientError) as error:
-        raise MailError(f"{where} cannot be reached ({_said(error)}).", code="unreachable") from error
+        raise MailError(f"{where} cannot be reached ({_said(error)}).") from error
     with client:
         try:
             _log_in(client, account, secret, tokens)
@@ -221,7 +217,7 @@ def connected(account: Account, secret: Secret, tokens: Tokens | None) -> Iterat
             if tokens is not None:
                 tokens.drop()
             if outdated or any(code in said.upper() for code in NOT_NOW):
-                raise MailError(f"{where} cannot log in now: {said}.", code="unavailable") from error
+                raise MailError(f"{where} cannot log in now: {said}.") from error
             raise AccessError(
                 f"{where} refused the {'token' if tokens else 'password'} of {account.login}: {said}. Store it anew: "
                 f"pearl mail sign-in {account.address}",
@@ -231,7 +227,7 @@ def connected(account: Account, secret: Secret, tokens: Tokens | None) -> Iterat
             said = "takes no password with letters beyond ASCII; choose another, or an app password"
             raise AccessError(f"{where} {said}.", code="login_refused") from error
         except (OSError, IMAPClientError) as error:
-            raise MailError(f"The connection to {where} ended ({_said(error)}).", code="disconnected") from error
+            raise MailError(f"The connection to {where} ended ({_said(error)}).") from error
         yield Mailbox(client, where)
 
 

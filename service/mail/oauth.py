@@ -82,19 +82,18 @@ def read_client(given: str, base: Client | None) -> Client:
             values = {each.name: str(values[each.name]) for each in fields(Client) if values.get(each.name)}
         except (OSError, ValueError, AttributeError, TypeError) as error:
             why = error.strerror if isinstance(error, OSError) else "is no JSON file of an OAuth client"
-            raise InputError(f"--client {given}: {why}.", param="client") from error
+            raise InputError(f"--client {given}: {why}.") from error
     client = replace(base or Client("", ""), **values)
     missing = [name for name in ("client_id", "token_uri", "scope") if not getattr(client, name)]
     if missing or not (client.auth_uri or client.device_uri):
         raise InputError(
             f"--client {given}: {' and '.join(missing) or 'auth_uri or device_uri'} missing; give --provider gmail or "
-            "outlook, or a JSON file with client_id, token_uri, scope, and auth_uri or device_uri.",
-            param="client",
+            "outlook, or a JSON file with client_id, token_uri, scope, and auth_uri or device_uri."
         )
     for address in filter(None, (client.token_uri, client.auth_uri, client.device_uri)):
         parts = urlsplit(address)
         if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname)):
-            raise InputError(f"--client {given}: {address} is not an https address.", param="client")
+            raise InputError(f"--client {given}: {address} is not an https address.")
     return client
 
 

@@ -55,8 +55,7 @@ class State:
                 state.answers = {key: Answer(**values) for key, values in kept["answers"].items()}
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise InputError(
-                f"{path}: is damaged; delete it. The sent mail is read again, and nothing comes twice.",
-                code="damaged_state",
+                f"{path}: is damaged; delete it. The sent mail is read again, and nothing comes twice."
             ) from error
         state.save()
         return state

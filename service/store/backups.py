@@ -93,7 +93,7 @@ def write(
             _delete_beyond(path, keep)
             return mark
     except Timeout:
-        raise InputError(f"{path}: another backup is being written there; wait for its end.", code="in_use") from None
+        raise InputError(f"{path}: another backup is being written there; wait for its end.") from None
 
 
 def read(path: Path, into: Path | None = None) -> BackupMark:
@@ -102,7 +102,7 @@ def read(path: Path, into: Path | None = None) -> BackupMark:
     Raises InputError if the file is no backup, damaged, or of a later version.
     """
     if path.is_fifo():
-        raise InputError(f"{path}: is a pipe; write it to a file and name that.", code="is_a_pipe")
+        raise InputError(f"{path}: is a pipe; write it to a file and name that.")
     try:
         with path.open("rb") as file:
             if (first := file.readline(len(FIRST_LINE))) != FIRST_LINE:
@@ -114,26 +114,22 @@ def read(path: Path, into: Path | None = None) -> BackupMark:
                     found.update(piece)
                     copy.write(piece)
     except OSError as error:
-        raise InputError(f"{error.filename or path}: {error.strerror}", code="unreadable_file") from error
+        raise InputError(f"{error.filename or path}: {error.strerror}") from error
     if expected != found.hexdigest().encode() + b"\n":
-        raise InputError(
-            f"{path}: is damaged: cut off or changed since it was written. Take another backup.", code="backup_damaged"
-        )
+        raise InputError(f"{path}: is damaged: cut off or changed since it was written. Take another backup.")
     try:
         mark = TypeAdapter(BackupMark).validate_json(line)
     except ValidationError as error:
         what = ".".join(map(str, error.errors()[0]["loc"])) or "its mark"
-        raise InputError(f"{path}: is damaged: {what} is wrong. Take another backup.", code="backup_damaged") from None
+        raise InputError(f"{path}: is damaged: {what} is wrong. Take another backup.") from None
     if mark.schema < schema.known()[0]:
         raise InputError(
-            f"{path}: was written by PEARL {mark.pearl} with schema {mark.schema}, too early for this version.",
-            code="schema_older",
+            f"{path}: was written by PEARL {mark.pearl} with schema {mark.schema}, too early for this version."
         )
     if mark.schema > schema.known()[1]:
         raise InputError(
             f"{path}: was written by PEARL {mark.pearl} with schema {mark.schema}; this is PEARL {__version__}, which "
-            f"knows {schema.known()[1]}. Install that version or a later one.",
-            code="schema_newer",
+            f"knows {schema.known()[1]}. Install that version or a later one."
         )
     return mark
 
@@ -181,7 +177,7 @@ def open_copy(path: Path, copy: Path) -> tuple[BackupMark, Database]:
     except BaseException as error:
         database.close()
         if isinstance(error, StoreError):
-            raise InputError(f"{path}: is damaged: {error.message}", code="backup_damaged") from None
+            raise InputError(f"{path}: is damaged: {error.message}") from None
         raise
     return mark, database
 
@@ -205,9 +201,7 @@ def _check_replaceable(names: list[Path]) -> None:
     """Check that a new backup would replace no other file. Raises InputError if a file is no backup."""
     for name in names:
         if name.exists() and not (name.is_file() and _is_backup(name)):
-            raise InputError(
-                f"{name}: is there and is no backup of PEARL's; name another file.", code="unwritable_file"
-            )
+            raise InputError(f"{name}: is there and is no backup of PEARL's; name another file.")
 
 
 def _is_backup(path: Path) -> bool:
@@ -230,8 +224,7 @@ def _write(database: Database, names: list[Path], copy: Path, advance: Callable[
         if not same:
             raise StoreError(
                 f"{names[0]}: what was read back is not what was written; the disk may be failing. The backup that was "
-                "there stays.",
-                code="disk_failed",
+                "there stays."
             )
         for older, newer in pairwise(reversed(names)):
             with suppress(FileNotFoundError):
@@ -278,16 +271,13 @@ def _sync_folder(folder: Path) -> None:
 def _other(path: Path, first: bytes) -> InputError:
     """Make the error for a file that does not begin as a backup of this version does."""
     if first.startswith(KIND):
-        return InputError(
-            f"{path}: is damaged, or was written by a later version of PEARL; install that.", code="schema_newer"
-        )
+        return InputError(f"{path}: is damaged, or was written by a later version of PEARL; install that.")
     if first.startswith(b"SQLite format 3"[: len(FIRST_LINE)]):
         return InputError(
             f"{path}: is an SQLite database, not a backup. Copy it: PEARL_DATABASE_URL=sqlite:///{path} pearl move "
-            "--to URL",
-            code="not_a_backup",
+            "--to URL"
         )
-    return InputError(f"{path}: is no backup of PEARL's.", code="not_a_backup")
+    return InputError(f"{path}: is no backup of PEARL's.")
 
 
 OTHERS = {schema.TABLE, "sqlite_sequence"}
@@ -356,4 +346,4 @@ def _fits(column: Column[Any], value: Any) -> bool:
 
 
 def _damaged(why: str) -> InputError:
-    return InputError(f"is damaged: {why}. Take another backup.", code="backup_damaged")
+    return InputError(f"is damaged: {why}. Take another backup.")

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pearl.text.files.whole import file_digest
 from pearl.text.history.partition import DEV, SPLITS, TEST, TRAIN
 from retriever.calibrated.artifact import read_manifest
-from retriever.models.files import file_digest
 from training.gains.scores import read_scores
 
 PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")

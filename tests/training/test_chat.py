@@ -7,7 +7,8 @@ import shutil
 
 import pytest
 
-from retriever.models.files import file_digest, folder_digest
+from pearl.text.files.whole import file_digest
+from retriever.models.files import folder_digest
 
 TEXTS = ("The tide went out", "A kettle sang", "Nobody moved the stone")
 RECORDS = [

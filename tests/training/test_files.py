@@ -93,9 +93,8 @@ def test_the_folder_that_the_command_runs_in_is_not_replaced(tmp_path, train, mo
 def test_one_run_at_a_time(tmp_path, alone):
     place = tmp_path / "deep" / "work"
     with alone(place, "work"):
-        with pytest.raises(InputError, match=r"--work .*work: another run is computing there") as caught:
+        with pytest.raises(InputError, match=r"--work .*work: another run is computing there"):
             alone(place, "work").__enter__()
-        assert (caught.value.param, caught.value.code) == ("work", "in_use")
         with alone(place.with_name("other"), "work"):
             pass
     assert place.exists() == (alone is alone_in)

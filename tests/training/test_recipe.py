@@ -195,14 +195,7 @@ def test_what_cannot_be_learned_from(options, history, tmp_path):
         (whole(base=str(tmp_path)), f"The base '{tmp_path}' cannot be loaded"),
         (options(enough, encoder=str(tmp_path)), "The encoder"),
         (whole(frozen_layers=9), "--choose frozen_layers=9: the base"),
-        (options(enough, loss="relevance"), "first_stage_only=yes: then --choose loss says nothing; leave one out."),
-        (options(enough, keep_cross_encoder=True), "then --choose keep_cross_encoder says nothing"),
-        (options(enough, preset="as_published", weight=1.0), "then --choose weight says nothing"),
-        (options(enough, warm_start=False), "first_stage_only=yes: then --choose warm_start says nothing"),
-        (options(enough, base="mpnet"), "first_stage_only=yes: then --choose base says nothing"),
-        (whole(keep_cross_encoder=True, weight=0.0), "weight=0: then --choose keep_cross_encoder says nothing"),
-        (whole(loss="relevance", weight=0.25), "loss=relevance: then --choose weight says nothing"),
-        (options(enough, loss="distill", share=0.5), "loss=distill: then --choose share says nothing"),
+        (options(enough, loss="relevance"), "loss=relevance fits what first_stage_only=yes leaves out"),
         (options(enough, aux=str(tmp_path)), "The auxiliary model"),
         (options(enough, device="cuda:99"), "no such GPU"),
         (options(enough, template="poem"), "poem"),
@@ -408,5 +401,3 @@ def test_an_artifact_says_what_its_run_had_otherwise_than_the_preset(train, opti
     assert kl == distill | {"loss": "kl"}
     assert relevance == scored | {"loss": "relevance", "base": str(bert_folder), "own_requests": False, "weight": 1.0}
     assert found["relevance"].reading.own_requests is False
-    ran = train("fit", **common, choose=[encoder, "loss=relevance", "own_requests=yes"], out=tmp_path / "none")
-    assert "--choose own_requests=yes: RelevanceCE learns from texts alone" in ran.err

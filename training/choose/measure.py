@@ -47,16 +47,13 @@ def measure(scores: Sequence[Floats], gains: Sequence[Floats]) -> Fit:
     return Fit(float(chosen.mean()), float(chosen.sum() / best) if best > 0 else 0.0, pearson(top, chosen))
 
 
-def measure_domains(
-    scores: Sequence[Floats], gains: Sequence[Floats], domains: Sequence[str]
-) -> tuple[Fit, dict[str, Fit]]:
-    """Compute a fit's figures in each domain (kind of text); return their unweighted mean, and the figures by
-    domain."""
-    fits = {}
+def measure_domains(scores: Sequence[Floats], gains: Sequence[Floats], domains: Sequence[str]) -> Fit:
+    """Compute a fit's figures in each domain (kind of text); return their unweighted mean."""
+    fits = []
     for domain in sorted(set(domains)):
         own = [place for place, name in enumerate(domains) if name == domain]
-        fits[domain] = measure([scores[place] for place in own], [gains[place] for place in own])
-    return Fit(*(float(np.mean([astuple(fit)[part] for fit in fits.values()])) for part in range(3))), fits
+        fits.append(astuple(measure([scores[place] for place in own], [gains[place] for place in own])))
+    return Fit(*np.mean(fits, axis=0).tolist())
 
 
 def better_in(

@@ -84,7 +84,7 @@ class OperatingPoint:
 def check_metric(name: str) -> None:
     """Check that ``name`` is one of METRICS, by which margin and theta are chosen. Raises InputError if not."""
     if name not in METRICS:
-        raise InputError(f"--metric {name}: there are {', '.join(METRICS)}.", param="metric", code="no_such_metric")
+        raise InputError(f"--metric {name}: there are {', '.join(METRICS)}.")
 
 
 def choose_number(setting: Setting, curve: Curve, metric: str) -> OperatingPoint:
@@ -104,7 +104,7 @@ def choose_number(setting: Setting, curve: Curve, metric: str) -> OperatingPoint
     if unchanged is None:
         names = [name for name in METRICS if any(point.get(name) is not None for point in curve["curve"])]
         others = f"; it has {', '.join(names)}: choose by --metric" if names else ""
-        raise InputError(f"The curve has no figures of '{metric}' {setting.words}{others}.", param="metric")
+        raise InputError(f"The curve has no figures of '{metric}' {setting.words}{others}.")
     best = max(points, key=lambda point: point[metric]["value"])
     if best[metric]["value"] <= unchanged[metric]["value"]:
         best = unchanged
@@ -138,11 +138,10 @@ def curve_of(measured: Path | str, report: Path, setting: Setting) -> tuple[Curv
         about = {} if setting is MARGIN else {name: str(content[name]) for name in ("chat_model", "command")}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
         raise InputError(
-            f"{report}: is not a report of 'pearl eval {setting.command} --json' ({type(error).__name__}: {error}).",
-            code="not_a_report",
+            f"{report}: is not a report of 'pearl eval {setting.command} --json' ({type(error).__name__}: {error})."
         ) from error
     if not mine and (len(models) > 1 or isinstance(measured, str) or _is_other(measured, next(iter(models)))):
-        raise InputError(f"{report}: is about {', '.join(models)}, not about {measured}.", code="other_model")
+        raise InputError(f"{report}: is about {', '.join(models)}, not about {measured}.")
     return curve, about
 
 
@@ -231,9 +230,7 @@ def set_threshold(folder: Path, report: Path | None, metric: str, chat_model: st
         measured = about["chat_model"]
         if chat_model not in (None, measured):
             raise InputError(
-                f"--chat-model {chat_model}: {report} measured drafts by '{measured}'; leave the option out.",
-                param="chat_model",
-                code="other_model",
+                f"--chat-model {chat_model}: {report} measured drafts by '{measured}'; leave the option out."
             )
         curve["report"] = about["command"]
     chosen = choose_number(THETA, curve, metric)
@@ -250,9 +247,7 @@ def scorer_threshold(name: str, report: Path | None, metric: str) -> OperatingPo
     check_metric(metric)
     if report is None:
         raise InputError(
-            f"--model {name}: keeps no curve of theta; name a report of 'pearl eval revision' with --revision.",
-            param="revision",
-            code="no_such_curve",
+            f"--model {name}: keeps no curve of theta; name a report of 'pearl eval revision' with --revision."
         )
     return choose_number(THETA, curve_of(name, report, THETA)[0], metric)
 
@@ -268,17 +263,11 @@ def _kept_curve(folder: Path, curves: Mapping[str, Curve], chat_model: str | Non
             if names
             else "no curve of theta; name"
         )
-        raise InputError(
-            f"{folder}: keeps {kept} a report of 'pearl eval revision' with --revision.",
-            param="chat_model",
-            code="no_such_curve",
-        )
+        raise InputError(f"{folder}: keeps {kept} a report of 'pearl eval revision' with --revision.")
     curve = curves[chat_model]
     if OUTDATED in curve:
         raise InputError(
             f"{folder}: {curve[OUTDATED]} has changed since its curve of theta was measured; name a new report of "
-            "'pearl eval revision' with --revision.",
-            param="revision",
-            code="outdated_curve",
+            "'pearl eval revision' with --revision."
         )
     return chat_model, curve

@@ -59,7 +59,7 @@ def chat(
     check_place("out", out)
     check_outside(work, out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"--out {out}: there is something already; name another folder.", param="out")
+        raise InputError(f"--out {out}: there is something already; name another folder.")
     learned, held = ([turns for path in paths for turns in read_conversations(path)] for paths in (data, dev))
     console = Console(stderr=True)
     with alone_in(work, "work"), replaced(out) as folder:

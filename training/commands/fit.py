@@ -7,13 +7,11 @@ from pathlib import Path
 import typer
 
 from pearl.cli.options import bundled
-from pearl.errors import InputError
 from training.config import (
     BUDGET_OPTION,
     CHOOSE_OPTION,
     CONFIG_OPTION,
     FITTED_CHOICES,
-    RELEVANCE,
     SELECTION_CHOICES,
     TrainingConfig,
     choices_help,
@@ -66,15 +64,6 @@ def fit(
     from training.run import TrainingOptions
 
     chosen, _ = read_config(TrainingConfig, config, choose, CHOSEN)
-    told = {word.partition("=")[0].strip() for word in choose}  # a file of all steps may say more
-    for name in told & set(SELECTION_CHOICES) if groups is not None else ():
-        raise InputError(f"--choose {name}: is what --groups was selected with; leave one of them out.", param="choose")
-    if chosen["loss"] == RELEVANCE and chosen["own_requests"] and "own_requests" in told:
-        raise InputError(
-            "--choose own_requests=yes: RelevanceCE learns from texts alone, for their own requests would give the "
-            "answer away; leave it out.",
-            param="choose",
-        )
     console = Console(stderr=True)
     options = TrainingOptions(
         histories=tuple(history),

@@ -68,7 +68,7 @@ def retriever(
     metric = chosen["metric"]
     check_metric(metric)
     if chosen["candidates"] in (1, 2):
-        raise InputError(f"--choose candidates={chosen['candidates']}: give at least 3, or all.", param="choose")
+        raise InputError(f"--choose candidates={chosen['candidates']}: give at least 3, or all.")
     settings = load_settings(llm=llm)
     if llm:
         asyncio.run(make_chat_model(settings).close())  # what it lacks shows now, not after the training

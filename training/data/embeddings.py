@@ -82,9 +82,7 @@ def _same_encoder(file: Path, name: str) -> None:
     if before != name:
         raise InputError(
             f"{file.parent}: holds embeddings of the encoder '{before}', not of '{name}'; give another --work or "
-            "delete it.",
-            param="encoder",
-            code="other_encoder",
+            "delete it."
         )
 
 

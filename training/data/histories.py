@@ -36,7 +36,7 @@ def read_corpora(paths: Sequence[Path]) -> list[Corpus]:
     names = [corpus_name(path) for path in paths]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"--history: two files are named '{twice}'; rename one of them.", param="history")
+        raise InputError(f"--history: two files are named '{twice}'; rename one of them.")
     return [Corpus.read(path) for path in paths]
 
 
@@ -56,5 +56,5 @@ def fingerprint(path: Path) -> str:
     """Return the SHA-256 of a file's bytes. Raises InputError for a pipe, which could not be read again."""
     with reading(path) as file:
         if not file.seekable():
-            raise InputError(f"{path}: is a pipe, which can be read only once; write it to a file.", code="is_a_pipe")
+            raise InputError(f"{path}: is a pipe, which can be read only once; write it to a file.")
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -61,14 +61,12 @@ def check_gains(examples: Sequence[Example], called: str) -> None:
     """Check that there are gains other than 0. Raises InputError if not, which names the gains as ``called``."""
     if not examples:
         raise InputError(
-            f"There is no gain of {called}: no request there has enough documents before it; give more history.",
-            code="no_gains",
+            f"There is no gain of {called}: no request there has enough documents before it; give more history."
         )
     if not any(np.any(example.gains) for example in examples):
         raise InputError(
             f"Every gain of {called} is 0 ({len(examples):,} requests): to the auxiliary model the targets are as "
-            "likely with a document as without; check the template and that the texts are not empty.",
-            code="no_gains",
+            "likely with a document as without; check the template and that the texts are not empty."
         )
 
 

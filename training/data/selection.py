@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pearl.errors import InputError
-from training.config import KEPT_SHARE, MEAN, SUM
+from training.config import KEPT_SHARE, SUM
 from training.data.records import Example
 
 
@@ -52,8 +52,7 @@ def select_requests(examples: Sequence[Example], share: float = KEPT_SHARE) -> l
         if not len(example.gains) or not np.isfinite(example.gains).all():
             raise InputError(
                 f"Request '{example.request_id}' of user '{example.user_id}' has no candidate or a gain that is not a "
-                "number; score it again.",
-                code="not_finite",
+                "number; score it again."
             )
     keys = set()
     for domain in {example.domain for example in examples}:
@@ -83,9 +82,3 @@ def select_groups(
             if mine:
                 groups.append(example.group([positive, *mine]))
     return groups
-
-
-def check_normalize(name: str) -> None:
-    """Check the value of the choice ``normalize``. Raises InputError if it is neither ``sum`` nor ``mean``."""
-    if name not in (SUM, MEAN):
-        raise InputError(f"--choose normalize={name}: there are {SUM} and {MEAN}.", param="normalize")

@@ -92,10 +92,7 @@ class DataSplit:
                 else "no user has enough documents before a text that answers a request, not counting copies of it; "
                 "give more history"
             )
-            raise InputError(
-                f"There is no scored request to learn from: {why}.",
-                code="nothing_to_learn",
-            )
+            raise InputError(f"There is no scored request to learn from: {why}.")
         notes = []
         if learned != TRAIN:
             why = f"{OVER[way]} of the training split" if TRAIN in unscored else NOTHING_TO_LEARN_FROM[way]

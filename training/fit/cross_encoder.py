@@ -125,9 +125,7 @@ def base_config(base: str) -> Any:
         why = str(error).strip().partition("\n")[0]
         raise InputError(
             f"The base '{base}' cannot be loaded ({why}); name a transformers model or folder, "
-            f"'{EMBEDDED}' or '{MPNET}'.",
-            param="base",
-            code="model_not_found",
+            f"'{EMBEDDED}' or '{MPNET}'."
         ) from error
 
 
@@ -144,15 +142,12 @@ def check_base(base: str, frozen_layers: int = 0) -> int:
     architecture = str((config.architectures or [""])[0])
     if config.is_encoder_decoder or architecture.endswith("ForCausalLM"):
         raise InputError(
-            f"The base '{base}' writes texts ({architecture}); name an encoder, such as '{EMBEDDED}' or '{MPNET}'.",
-            param="base",
-            code="model_not_found",
+            f"The base '{base}' writes texts ({architecture}); name an encoder, such as '{EMBEDDED}' or '{MPNET}'."
         )
     layers = getattr(config, "num_hidden_layers", 0)
     if frozen_layers > 1 + layers:
         raise InputError(
-            f"--choose frozen_layers={frozen_layers}: the base '{base}' has its embeddings and {layers} layers above.",
-            param="frozen_layers",
+            f"--choose frozen_layers={frozen_layers}: the base '{base}' has its embeddings and {layers} layers above."
         )
     return window_of(config)
 

@@ -141,7 +141,6 @@ def chosen_of(train: Sequence[Example], options: TrainingOptions) -> Selection:
     if not chosen.groups:
         raise InputError(
             f"Of no request that is kept there are more candidates than the {options.positives} positives; keep a "
-            "larger share, or take fewer positives.",
-            code="nothing_selected",
+            "larger share, or take fewer positives."
         )
     return chosen

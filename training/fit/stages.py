@@ -85,7 +85,7 @@ def fit_first_stage(run: Run, material: FitMaterial, options: HeadOptions | None
         fit_head(module, examples, loss_of(loss, anchor), options)
         head = module.frozen()
         scores, gains = [head.logits(example.signals) for example in asked], [example.gains for example in asked]
-        tried[anchor] = head, measure_domains(scores, gains, [example.domain for example in asked])[0]
+        tried[anchor] = head, measure_domains(scores, gains, [example.domain for example in asked])
         longest = max(longest, time.monotonic() - started)
 
     def best() -> Anchor:

@@ -54,23 +54,15 @@ def take_scores(corpora: Sequence[Corpus], files: Sequence[Path], folder: Path) 
         split = description.get("options", {}).get("split")
         if corpus is None or split is None:
             problem = "was made of none of the --history files" if corpus is None else "has no split"
-            raise InputError(
-                f"--scores {file}: {problem}; give what 'pearl train score --split' made of them.",
-                param="scores",
-                code="other_scores",
-            )
+            raise InputError(f"--scores {file}: {problem}; give what 'pearl train score --split' made of them.")
         target = scores_file(folder, corpus, split)
         if target in taken:
             raise InputError(
-                f"--scores {file}: is of '{corpus}' and its split '{split}', and so is {taken[target]}; give one.",
-                param="scores",
-                code="scores_twice",
+                f"--scores {file}: is of '{corpus}' and its split '{split}', and so is {taken[target]}; give one."
             )
         if target.exists() and fingerprint(target) != fingerprint(file):
             raise InputError(
-                f"--work {folder}: holds other scores of '{corpus}' and its split '{split}'; name another folder.",
-                param="work",
-                code="other_scores",
+                f"--work {folder}: holds other scores of '{corpus}' and its split '{split}'; name another folder."
             )
         taken[target] = file
         splits.add(split)
@@ -87,9 +79,7 @@ def check_scored(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path)
         if not scores_file(folder, corpus.name, split).exists():
             raise InputError(
                 f"--work {folder}: holds no scores of '{corpus.name}' and its split '{split}'; run 'pearl train "
-                "retriever' with this --work first, or name those to train on and those to choose by with --scores.",
-                param="work",
-                code="not_scored",
+                "retriever' with this --work first, or name those to train on and those to choose by with --scores."
             )
 
 
@@ -147,9 +137,7 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
         raise InputError(
             f"--history: '{name}' has too few users ({users:,}) for a split by users, so its texts were split by time, "
             "and those of the others by users; fit on it alone, have 'pearl train retriever' score all of them, or "
-            "leave it out.",
-            param="history",
-            code="other_split",
+            "leave it out."
         )
     return origins
 
@@ -162,9 +150,7 @@ def extents_of(origins: Mapping[str, Origin]) -> dict[str, dict[str, Mapping[str
 def _scored_otherwise(folder: Path, names: Sequence[str], what: str) -> InputError:
     which = " and ".join(f"'{name}'" for name in names)
     return InputError(
-        f"--work {folder}: the histories were not all scored in the same way ({which}: {what}); score them again.",
-        param="work",
-        code="other_scores",
+        f"--work {folder}: the histories were not all scored in the same way ({which}: {what}); score them again."
     )
 
 

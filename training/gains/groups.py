@@ -65,8 +65,7 @@ def select_from(paths: Sequence[Path], options: SelectionOptions) -> GroupFile:
     if not groups:
         raise InputError(
             f"{paths[0]}: no request that is kept has {options.positives} candidates and another one to learn from; "
-            "score more candidates, keep a larger share, or take fewer positives.",
-            code="nothing_selected",
+            "score more candidates, keep a larger share, or take fewer positives."
         )
     positive_gains = [gain for selection in selections for gain in selection.positive_gains]
     first, y0, third = (float(value) for value in np.quantile(positive_gains, (0.25, 0.5, 0.75)))
@@ -95,11 +94,7 @@ def _check_alike(paths: Sequence[Path], descriptions: Sequence[dict[str, Any]]) 
             other, before = first.setdefault(description.get("history_sha256"), (path, description))
             name = "template" if description.get("template") != before.get("template") else ""
         if name:
-            raise InputError(
-                f"{path}: was scored with another {name} than {other}; score both with the same.",
-                param="scores",
-                code="other_scores",
-            )
+            raise InputError(f"{path}: was scored with another {name} than {other}; score both with the same.")
 
 
 def _by_history(paths: Sequence[Path], of_files: Sequence[list[Example]]) -> list[list[Example]]:
@@ -111,9 +106,7 @@ def _by_history(paths: Sequence[Path], of_files: Sequence[list[Example]]) -> lis
             if (domain, user) in seen:
                 raise InputError(
                     f"{path}: holds user '{user}', and so does {seen[domain, user]}, which is of the same history; "
-                    "leave one of them out.",
-                    param="scores",
-                    code="user_twice",
+                    "leave one of them out."
                 )
             seen[domain, user] = path
         for request in requests:
@@ -139,7 +132,7 @@ def read_groups(path: Path) -> GroupFile:
     table = read_table(path)
     description = json.loads((table.schema.metadata or {}).get(METADATA, b"{}"))
     if description.get("kind") != KIND or table.schema.remove_metadata() != SCHEMA:
-        raise InputError(f"{path}: is not a file of groups of 'pearl train select'.", code="not_groups")
+        raise InputError(f"{path}: is not a file of groups of 'pearl train select'.")
     groups = [
         Example(
             row["user_id"],
@@ -151,7 +144,7 @@ def read_groups(path: Path) -> GroupFile:
         for row in table.to_pylist()
     ]
     if not all(np.isfinite(group.gains).all() for group in groups):
-        raise InputError(f"{path}: holds a gain that is not a number; select again.", code="not_finite")
+        raise InputError(f"{path}: holds a gain that is not a number; select again.")
     return GroupFile(groups, description)
 
 
@@ -191,7 +184,5 @@ def _regrouped(group: Example, example: Example) -> Example | None:
 def _other_scores(path: Path, group: Example, problem: str) -> InputError:
     return InputError(
         f"--groups {path}: request '{group.request_id}' of user '{group.user_id}' {problem} in --work; select from its "
-        "scores to train on.",
-        param="groups",
-        code="other_scores",
+        "scores to train on."
     )

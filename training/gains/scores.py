@@ -21,7 +21,6 @@ from retriever.base import oldest_first
 from training.config import MEAN, SUM
 from training.data.histories import times_of_all_or_none
 from training.data.records import Example
-from training.data.selection import check_normalize
 from training.gains.units import ScoringUnit
 
 SCHEMA = pa.schema(
@@ -62,7 +61,7 @@ def read_scores(path: Path) -> tuple[pa.Table, dict[str, object]]:
     table = read_table(path)
     metadata = (table.schema.metadata or {}).get(METADATA)
     if metadata is None or table.schema.remove_metadata() != SCHEMA:
-        raise InputError(f"{path}: is not a scores file of 'pearl train score'.", code="not_scores")
+        raise InputError(f"{path}: is not a scores file of 'pearl train score'.")
     _check_rows(table, path)
     return table, json.loads(metadata)
 
@@ -75,8 +74,7 @@ def _check_rows(table: pa.Table, path: Path) -> None:
         row = table.slice(int(faulty.argmax()), 1).to_pylist()[0]
         raise InputError(
             f"{path}: request '{row['request_id']}' of user '{row['user_id']}' has a row without a likelihood that is "
-            f"a number, or without an id ({int(faulty.sum()):,} of {table.num_rows:,} rows); score it again.",
-            code="not_finite",
+            f"a number, or without an id ({int(faulty.sum()):,} of {table.num_rows:,} rows); score it again."
         )
 
 
@@ -94,26 +92,21 @@ def other_model(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 def read_table(path: Path) -> pa.Table:
     """Read a Parquet file whole. Raises InputError if it is damaged, of another kind or missing."""
     if not path.exists():
-        raise InputError(f"{path}: there is no such file; name the one that was made, or make it.", code="no_such_file")
+        raise InputError(f"{path}: there is no such file; name the one that was made, or make it.")
     if path.is_dir():  # of which all files would be read as one
-        raise InputError(f"{path}: is a folder; name a file in it.", code="is_a_folder")
+        raise InputError(f"{path}: is a folder; name a file in it.")
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
-            raise InputError(
-                f"{path}: is not a Parquet file, as 'pearl train' writes scores and groups.", code="not_parquet"
-            )
+            raise InputError(f"{path}: is not a Parquet file, as 'pearl train' writes scores and groups.")
     try:
         return pq.read_table(path)
     except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(
-            f"{path}: is damaged ({error}); delete it and run the command that made it again.", code="damaged_file"
-        ) from error
+        raise InputError(f"{path}: is damaged ({error}); delete it and run the command that made it again.") from error
 
 
 def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
     """Make examples from the rows of a scores file, without texts: documents have only ids. Gains are in nats, or in
     nats per token if ``normalize`` is ``mean``."""
-    check_normalize(normalize)
     gains_of: dict[tuple[str, str], dict[str, float]] = {}
     tokens: dict[tuple[str, str], int] = {}
     for row in table.to_pylist():
@@ -122,8 +115,7 @@ def scored_requests(table: pa.Table, normalize: str = SUM) -> list[Example]:
             if row["target_tokens"] < 1:
                 raise InputError(
                     f"Request '{row['request_id']}' of user '{row['user_id']}' has a target without tokens, so there "
-                    "is no mean over them; take --choose normalize=sum, or score it again.",
-                    param="normalize",
+                    "is no mean over them; take --choose normalize=sum, or score it again."
                 )
             gain /= row["target_tokens"]
         request = row["user_id"], row["request_id"]
@@ -158,8 +150,7 @@ def scored_examples(
         if missing:
             raise InputError(
                 f"The scores name the document '{missing[0]}' of user '{scored.user_id}', which the history does not "
-                "have; give the history that was scored.",
-                code="other_history",
+                "have; give the history that was scored."
             )
         target, documents = known[scored.request_id], [known[id] for id in ids]
         order = list(oldest_first(documents))

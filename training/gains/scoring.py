@@ -64,8 +64,6 @@ def prepared(
     ``history``: the fingerprint of the history file."""
     examples = few_shot_examples(histories, options, targets)
     description = describe(model, template, options, history)
-    if examples != few_shot_examples(histories, options, frozenset()):
-        description["examples"] = "no_targets"  # earlier versions scored with them: their parts do not go with ours
     if isinstance(model, RayAuxiliary):
         return RayScorer(model, partial(Scorer, template=template, examples=examples, options=options)), description
     return Scorer(model, template, examples, options), description
@@ -142,8 +140,7 @@ class Scorer:
         if not all(map(math.isfinite, likelihoods)):
             raise InputError(
                 f"The model '{self.model.name}' gave a likelihood that is not a number for user '{user_id}'; "
-                "try --choose dtype=float32.",
-                code="not_finite",
+                "try --choose dtype=float32."
             )
 
     def _cut(self, text: str, limit: int) -> str:
@@ -272,8 +269,7 @@ def _same_work(file: Path, description: dict[str, object]) -> None:
     other = other_model(before, now)
     changed = [name for name in now if name not in ("model", "fingerprint") and before.get(name) != now[name]]
     if other or changed:
-        param = "aux" if other else changed[0]
-        name = other or param.removesuffix("_sha256")
+        name = other or changed[0].removesuffix("_sha256")
         if name == "options":
             then = before.get(name, {})
             option = next(key for key in sorted({*now[name], *then}) if now[name].get(key) != then.get(key))
@@ -282,7 +278,5 @@ def _same_work(file: Path, description: dict[str, object]) -> None:
             name = f"precision (--choose dtype={then} goes on with them)"
         raise InputError(
             f"{file.parent}: holds scores that were made with another {name}; delete it, or have this run write "
-            "elsewhere.",
-            param=param,
-            code="other_scores",
+            "elsewhere."
         )

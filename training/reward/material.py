@@ -66,14 +66,12 @@ class RewardMaterial:
         left_out = "".join(f"; {note}" for note in self.notes)
         if R in variant and not self.scored:
             raise InputError(
-                f"--variant {variant}: the data has no paragraph with a score to learn from; try P{left_out}.",
-                param="variant",
+                f"--variant {variant}: the data has no paragraph with a score to learn from; try P{left_out}."
             )
         if P in variant and not self.pairs:
             raise InputError(
                 f"--variant {variant}: the data has no pairs, and no two versions of a paragraph with different "
-                f"scores; try R{left_out}.",
-                param="variant",
+                f"scores; try R{left_out}."
             )
         return replace(self, scored=self.scored if R in variant else (), pairs=self.pairs if P in variant else ())
 
@@ -87,8 +85,7 @@ class RewardMaterial:
             if (other.scored and not part.scored) or (other.pairs and not part.pairs):
                 raise InputError(
                     f"--choose dev_share={share:g}: {len(names):,} underlying paragraphs are too few to split; bring "
-                    "more, or change the share.",
-                    param="dev_share",
+                    "more, or change the share."
                 )
         return parts
 
@@ -117,7 +114,7 @@ def read_material(
     texts = tuple(dict.fromkeys(read))
     if not texts:
         why = "; ".join((*notes, *leaked)) or "the files hold no record"
-        raise InputError(f"--data: nothing is left to train on: {why}.", param="data", code="no_records")
+        raise InputError(f"--data: nothing is left to train on: {why}.")
     place = {text: number for number, text in enumerate(texts)}
     originals = tuple(underlying(texts))
     scores: dict[int, list[float]] = defaultdict(list)

@@ -55,8 +55,7 @@ def layers_of(base: str, layers: str) -> tuple[int, ...]:
     if not all(0 <= number <= last for number in numbers) or len(set(numbers)) < len(numbers):
         raise InputError(
             f"--choose layers={layers}: name '{LAST}', or different numbers from 0 to {last} such as 0,1; that is how "
-            f"many layers the base '{base}' has above its embeddings.",
-            param="choose",
+            f"many layers the base '{base}' has above its embeddings."
         )
     return numbers
 

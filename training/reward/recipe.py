@@ -19,8 +19,9 @@ from pearl.cli.options import known
 from pearl.errors import InputError
 from pearl.settings import EMBEDDED, MPNET
 from pearl.stats.bootstrap import Bootstrap
+from pearl.text.files.whole import file_digest
 from retriever.models.encoder import NAMES, encoder_source
-from retriever.models.files import file_digest, saving_tensors, source_digest
+from retriever.models.files import saving_tensors, source_digest
 from retriever.models.hardware import device_named
 from retriever.reward.artifact import (
     COSINE,
@@ -56,15 +57,12 @@ def train_reward(options: RewardOptions, console: Console) -> RewardArtifact:
     device = device_named(options.device)
     check_replaceable(options.out, options.work, KIND)
     if options.fitted != EVERYTHING and options.pair_rule == COSINE:
-        raise InputError(
-            "--choose pair_rule=cosine has no weights but the encoder's: it needs --choose fitted=all.", param="choose"
-        )
+        raise InputError("--choose pair_rule=cosine has no weights but the encoder's: it needs --choose fitted=all.")
     config = base_config(options.base)
     if config.is_encoder_decoder:
         raise InputError(
             f"The base '{options.base}' has a decoder behind its encoder ({config.model_type}); name a model without "
-            f"one, such as '{EMBEDDED}' or '{MPNET}'.",
-            param="base",
+            f"one, such as '{EMBEDDED}' or '{MPNET}'."
         )
     options = replace(options, max_tokens=min(options.max_tokens, window_of(config)))
     layers = layers_of(options.base, options.layers)
@@ -193,9 +191,7 @@ def _described(
         "data": [{"file": path.name, "sha256": file_digest(path)} for path in options.data],
         "scores": len(material.scored),
         "pairs": len(material.pairs),
-        "notes": [
-            _without_folders(note, (*options.data, *options.test, *options.other_kind)) for note in material.notes
-        ],
+        "notes": [_without_folders(note, options.files) for note in material.notes],
         "version": __version__,
         **report,
     }

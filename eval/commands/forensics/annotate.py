@@ -111,14 +111,13 @@ def annotate(traits: TraitOptions, asking: PairsOptions, given: AnnotateOptions)
     outputs.check([asking.items], others)
     check_out(given.out, {**others, "--json": asking.json})
     if given.reference_model and not given.target_model:
-        raise InputError("--reference-model needs --target-model.", param="reference_model")
+        raise InputError("--reference-model needs --target-model.")
     asks = bool(traits.traits) or not (given.rules or given.words_of or given.target_model)
     for name in ("llm", "votes", "dry_run", "limit", "judgements"):
         if getattr(given if name == "votes" else asking, name) and not asks:
             raise InputError(
                 f"--{name.replace('_', '-')}: --rules, --words-of and --target-model ask no model; leave it out, or "
-                "name --traits, such as --traits published, to ask about those, too.",
-                param=name,
+                "name --traits, such as --traits published, to ask about those, too."
             )
     chosen: dict[str, Any] = PRESETS.chosen(asking.preset, asking.choose)
     chosen["votes"] = given.votes or int(chosen["votes"])
@@ -148,7 +147,7 @@ def check_out(out: Path, others: Mapping[str, str | Path | None]) -> None:
     """Check, before a model is asked, that the annotated pairs can be written to ``out``. Raises InputError if they
     cannot, for a CSV, and if ``out`` is one of ``others`` (by option)."""
     if kind_of(out) == ".csv":
-        raise InputError(f"--out {out}: a CSV has no place for these annotators; write .json or .jsonl.", param="out")
+        raise InputError(f"--out {out}: a CSV has no place for these annotators; write .json or .jsonl.")
     check_writable("--out", out)
     check_apart({"--out": out, **others})
 

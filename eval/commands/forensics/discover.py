@@ -91,8 +91,7 @@ def discover(options: DiscoverOptions, asking: PairsOptions) -> None:
     if len(items) < LEAST_PAIRS:
         raise InputError(
             f"{asking.items}: '{reference.name}' chooses a text of {len(items)} pairs; it takes {LEAST_PAIRS} to learn "
-            "from.",
-            code="too_few_pairs",
+            "from."
         )
     asking = replace(asking, drawing=asking.drawing.at_most(longest_reply(discovery.voting)))
     settings = load_settings()
@@ -102,7 +101,7 @@ def discover(options: DiscoverOptions, asking: PairsOptions) -> None:
     def report(at: JudgeSession) -> Report:
         discovered = discover_rules(items, reference, discovery, at, encoder.encode_documents)
         if discovered is None:
-            raise ChatError("No reply proposes a rule that can be read; try another model.", code="nothing_proposed")
+            raise ChatError("No reply proposes a rule that can be read; try another model.")
         voting = discovered.voting
         if asking.judgements:
             lines = JUDGE.lines(discovered.judgements, voting)

@@ -104,9 +104,7 @@ def report(
     check_outputs({"--html": html, "--json": json}, pairs)
     pipe = next((path for path in pairs if path.is_fifo()), None)
     if pipe is not None:  # its examples are read when the votes are known
-        raise InputError(
-            f"--pairs {pipe}: is a pipe, which can be read only once; write it to a file.", code="is_a_pipe"
-        )
+        raise InputError(f"--pairs {pipe}: is a pipe, which can be read only once; write it to a file.")
     asked = {"pairs": pairs, "html": html, **asdict(columns), **asdict(bootstrap)}
     head = Head.of("forensics", "report", **asked, examples=examples)
     figures, page = reported(pairs, columns, bootstrap, head, examples)

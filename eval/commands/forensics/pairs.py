@@ -81,7 +81,7 @@ def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
     outputs, console = Outputs(json), Console(stderr=True)
     sources = [path for path in (options.history, options.prompts) if path]
     if len(sources) != 1:
-        raise InputError("Give either --history or --prompts.", param="history")
+        raise InputError("Give either --history or --prompts.")
     outputs.check(sources, {})
     check_out(options.out, {"--json": json})
     check_unread("--out", options.out, sources)
@@ -89,7 +89,7 @@ def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
         pair_models(options, outputs, json)
         return
     if options.against:
-        raise InputError("--against is the other model of --prompts; leave it out.", param="against")
+        raise InputError("--against is the other model of --prompts; leave it out.")
     plan, template = WritingPlan.of(options), load_template(options.template)
     cases = answered(options.history, options.user, options.targets)
     with writer(plan, options.max_cost, console) as writes:
@@ -103,7 +103,7 @@ def pairs(options: MannerOptions, json: str | None = JSON_OPTION) -> None:
         model = writes.model.name
     data = manner_pairs(cases, [draft.text for draft in drafts], model)
     if not data.pairs:
-        raise ChatError(f"No request has a draft: {counts_cell(counts(drafts)['failures'])}.", code="nothing_generated")
+        raise ChatError(f"No request has a draft: {counts_cell(counts(drafts)['failures'])}.")
     write_pairs(options.out, data)
     users = {case.user: 0 for case in cases}
     for pair in data.pairs:
@@ -137,9 +137,9 @@ def pair_models(options: MannerOptions, outputs: Outputs, json: str | None) -> N
     Raises InputError for unusable options and files, and ChatError if no prompt has two answers."""
     assert options.prompts is not None
     if options.against is None:
-        raise InputError("--prompts needs --against, the other model.", param="against", code="missing_option")
+        raise InputError("--prompts needs --against, the other model.")
     if options.user:
-        raise InputError("--user chooses in --history; leave it out.", param="user")
+        raise InputError("--user chooses in --history; leave it out.")
     prompts = read_prompts(options.prompts)
     questions = [Question((Message("user", prompt),)) for prompt in prompts]
     settings = load_settings()
@@ -153,7 +153,7 @@ def pair_models(options: MannerOptions, outputs: Outputs, json: str | None) -> N
         first, second = (closing.enter_context(bench(asking, Console(stderr=True))) for asking in asked)
         names = first.model.name, second.model.name
         if names[0] == names[1]:
-            raise InputError(f"--llm and --against are both {names[0]}; name two models.", param="against")
+            raise InputError(f"--llm and --against are both {names[0]}; name two models.")
         if options.dry_run:
             estimates = {at.model.name: at.estimate(questions)["estimate"] for at in (first, second)}
             write_json(json or "-", models_head(options, settings).to_json() | {"estimate": estimates})
@@ -165,7 +165,7 @@ def pair_models(options: MannerOptions, outputs: Outputs, json: str | None) -> N
     counted = {name: counts(mine) for name, mine in zip(names, answers, strict=True)}
     if not data.pairs:
         why = "; ".join(f"{name}: {counts_cell(each['failures'])}" for name, each in counted.items())
-        raise ChatError(f"No prompt has two answers: {why}.", code="nothing_generated")
+        raise ChatError(f"No prompt has two answers: {why}.")
     write_pairs(options.out, data)
     elicitation = {name: each.to_json() for name, each in zip(names, rounds, strict=True)}
     figures = {"n": len(data.pairs), "prompts": len(prompts), "models": counted, "elicitation": elicitation}

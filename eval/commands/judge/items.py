@@ -95,7 +95,7 @@ def from_styled(data: list[Path], given: ItemsOptions, chosen: dict[str, str]) -
     if not built.lines:
         steered = "a text that a prompt steered and one for nobody (style-write --persona nobody)"
         needed = "two texts of personas to pair" if scored else steered
-        raise InputError(f"{data[0]}: no request has {needed}, both by one generator.", code="no_pair")
+        raise InputError(f"{data[0]}: no request has {needed}, both by one generator.")
     figures = {
         "preset": given.preset,
         "choices": chosen,
@@ -187,9 +187,9 @@ def items(
     for name in ("own_family", "limit", "judgements", "keep"):
         if getattr(given, name) is not None and name not in kind.takes:
             flag = f"--{name.replace('_', '-')}"
-            raise InputError(f"{flag}: does nothing for items from {source}; leave it out.", param=name)
+            raise InputError(f"{flag}: does nothing for items from {source}; leave it out.")
     if len(data) > 1 and source != "quality":
-        raise InputError(f"--data is given {len(data)} times and takes one path; give one.", param="data")
+        raise InputError(f"--data is given {len(data)} times and takes one path; give one.")
     check_unread("--out", out, [path for pattern in READ.get(source, ()) for path in data[0].rglob(pattern)])
     given = replace(given, preset=given.preset or kind.presets.default)
     chosen = kind.presets.chosen(given.preset, given.choose)

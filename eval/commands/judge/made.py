@@ -125,7 +125,7 @@ def _judge(judge: Judge[Any, Any], own: dict[str, Any], shared: SharedOptions) -
     people = None
     if shared.human:
         if why := judge.unlabelled(options):
-            raise InputError(f"--human needs judgements of one label an item: {why}.", param="human")
+            raise InputError(f"--human needs judgements of one label an item: {why}.")
         names = [item_name(item.id, judge.styles(item, options)) for item in every.every]
         judged = [item_name(item.id, judge.styles(item, options)) for item in items.every]
         people = labels_for(judged, set(names), shared.human)

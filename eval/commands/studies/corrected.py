@@ -41,7 +41,7 @@ def corrected(
     from eval.recorded.labels import own_labels, read_judged, read_people
 
     if labels and labelled:
-        raise InputError("--labelled samples the recordings' own labels; leave out --labels or it.", param="labelled")
+        raise InputError("--labelled samples the recordings' own labels; leave out --labels or it.")
     items = read_judged(judgements)
     people = read_people(labels) if labels else own_labels(items, labelled)
     figures = corrected_report(items, people, CorrectedOptions(risk, confidence))

@@ -95,7 +95,7 @@ def generation(
 
     if by_count:
         if baseline or k_shot or drafts or not zero_shot:
-            raise InputError("--by-count drafts with --model alone; leave other systems out.", param="by_count")
+            raise InputError("--by-count drafts with --model alone; leave other systems out.")
         return compared_by_count(options)
     with ready(options, baseline) as session:
         cases, plan, systems = session.material.cases, session.plan, [*session.systems]

@@ -89,7 +89,7 @@ def likeness(options: LikenessOptions) -> Report:
     from pearl.settings import load_settings
 
     if options.shipped and options.impostors:
-        raise InputError("--shipped and --impostors name two kinds of impostors; give one.", param="impostors")
+        raise InputError("--shipped and --impostors name two kinds of impostors; give one.")
     known("part", options.part, ("test", "dev"))
     methods = list(dict.fromkeys((METHODS[0], *(known("method", name, METHODS) for name in options.method))))
     options = replace(options, method=methods, words=list(dict.fromkeys(options.words)))
@@ -126,10 +126,7 @@ def likeness_report(options: LikenessOptions, encoder: Encoder, progress: Callab
             certainties.append(certain)
         files.append({**head, "lengths": lengths})
     if not any(part[OWN] + part["abstained"] for file in files for part in file["lengths"]):
-        raise InputError(
-            f"--words: nobody's later texts fill a passage of {min(options.words):,} words; give fewer.",
-            param="words",
-        )
+        raise InputError(f"--words: nobody's later texts fill a passage of {min(options.words):,} words; give fewer.")
     return {"methods": options.method, "files": files, "reliability": _reliability(np.concatenate(certainties))}
 
 
@@ -140,8 +137,7 @@ def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lin
     if len(writers) < 2:
         raise InputError(
             f"{path}: user_id: {len(writers)} people of the {options.part} part have {LEAST_TEXTS} texts or more; two "
-            "are needed.",
-            param="history",
+            "are needed."
         )
     drawn = np.random.default_rng(0).permutation(len(writers))[: options.people]
     chosen = [writers[index] for index in sorted(drawn)]
@@ -161,9 +157,7 @@ def _lineup(path: Path, options: LikenessOptions, encoder: Encoder) -> tuple[Lin
         if not kept:
             raise InputError(
                 f"{path}: nobody is left to be an impostor, for none of those tested is; name histories of other "
-                "people with --impostors.",
-                param="impostors",
-                code="no_impostors",
+                "people with --impostors."
             )
         reference = Impostors.of(path.name, kept)
         head = {"impostors": reference.authors, "removed": removed}

@@ -66,7 +66,7 @@ def personalized(
     chosen = PRESETS.chosen(preset, choose)
     options = PersonalizedOptions(threshold, preset, **chosen)
     if ratings is None and (raters or not records):
-        raise InputError("Give --records, or --ratings with or without --raters, or both.", param="records")
+        raise InputError("Give --records, or --ratings with or without --raters, or both.")
     figures = personalized_report(records, options)
     if ratings is not None:
         figures["people"] = study_report(read_person_ratings(ratings, names_of(raters)), records, threshold)

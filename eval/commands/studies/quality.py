@@ -121,12 +121,12 @@ def quality(
     options = replace(options, training_records=training_records)
     given = [name for name in GO_WITH if getattr(options, name)]
     if len(given) != 1:
-        raise InputError("Give one of --pairs, --texts, --traces and --annotations.", param="pairs")
+        raise InputError("Give one of --pairs, --texts, --traces and --annotations.")
     for option in fields(options):
         kinds = [kind for kind, names in GO_WITH.items() if option.name in names]
         if kinds and given[0] not in kinds and getattr(options, option.name):
             flag = f"--{option.name.replace('_', '-')}"
-            raise InputError(f"{flag}: does nothing for --{given[0]}; leave it out.", param=option.name)
+            raise InputError(f"{flag}: does nothing for --{given[0]}; leave it out.")
     return {"pairs": of_pairs, "texts": of_texts, "traces": of_traces, "annotations": of_experts}[given[0]](options)
 
 
@@ -141,7 +141,7 @@ def of_pairs(options: QualityOptions) -> Report:
 
     model, scorer = options.model, options.scorer
     if model is None and scorer is None:
-        raise InputError("Name a reward model with --model, or a scorer with --scorer.", param="model")
+        raise InputError("Name a reward model with --model, or a scorer with --scorer.")
     if scorer is not None:
         known("scorer", scorer, BY_NAME)
     if model is None:
@@ -157,7 +157,7 @@ def of_pairs(options: QualityOptions) -> Report:
     try:
         figures = quality_report(sets, measured, trivial, others)
     except ChatError as error:
-        raise PearlError(f"{error.message} Or leave the perplexity out.", code=error.code) from error
+        raise PearlError(f"{error.message} Or leave the perplexity out.") from error
     return Report(figures, quality_tables, "Writing quality")
 
 
@@ -170,7 +170,7 @@ def of_texts(options: QualityOptions) -> Report:
     every = read_texts(options.texts)
     chosen = chosen or recorded_scorer(every)
     if chosen is None:
-        raise InputError("nothing scores the texts: give --model or --scorer.", param="model")
+        raise InputError("nothing scores the texts: give --model or --scorer.")
     return Report(content_report(every, chosen, options.reference), content_tables, "Writing by its origin")
 
 

@@ -104,15 +104,13 @@ def thetas_of(assignments: Sequence[str], models: Sequence[str]) -> dict[str, fl
     for words in assignments:
         model, _, theta = words.rpartition("=")
         if model not in models:
-            raise InputError(
-                f"--threshold {words}: give MODEL=THETA; the models are {', '.join(models)}.", param="threshold"
-            )
+            raise InputError(f"--threshold {words}: give MODEL=THETA; the models are {', '.join(models)}.")
         if model in thetas:
-            raise InputError(f"--threshold {words}: '{model}' has one already; give one.", param="threshold")
+            raise InputError(f"--threshold {words}: '{model}' has one already; give one.")
         try:
             thetas[model] = read_theta(theta)
         except ValueError as error:
-            raise InputError(f"--threshold {words}: {error}.", param="threshold") from error
+            raise InputError(f"--threshold {words}: {error}.") from error
     return thetas
 
 
@@ -282,7 +280,7 @@ def check_metric(name: str, *, stances: bool) -> None:
     """Raises InputError for a metric that is not measured; ``stances``: whether stances are compared."""
     known = [metric.name for metric in METRICS if stances or metric.name != MACRO_F1]
     if name not in known:
-        raise InputError(f"--metric {name}: there are {', '.join(known)}; --stances adds {MACRO_F1}.", param="metric")
+        raise InputError(f"--metric {name}: there are {', '.join(known)}; --stances adds {MACRO_F1}.")
 
 
 def curves_figure(metric: str, result: Json) -> Figure:

@@ -84,9 +84,7 @@ def with_words_of(data: AnnotatedPairs, reference: Annotator) -> AnnotatedPairs:
     if not all(words):
         raise InputError(
             f"--words-of '{reference.name}': half of the pairs have no word that its texts use more often; there are "
-            "too few pairs.",
-            param="words_of",
-            code="too_few_pairs",
+            "too few pairs."
         )
     measures = f"Words that the texts chosen by {reference.name} have more often in the other half of the pairs."
     annotator = rule_annotator(f"words of {reference.name}", f"use more words of {reference.name}", measures)

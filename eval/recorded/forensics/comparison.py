@@ -105,7 +105,7 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, 
             models = [f"{metrics.MODEL} {name}" for name in names if [*options.against] != [name]]
             references = [*options.reference, *models]
             if not references:
-                raise InputError("name a --reference, or --models.", param="reference", code="missing_option")
+                raise InputError("name a --reference, or --models.", param="reference")
             for reference in references:
                 named = [
                     title if len(tables) > 1 else "",
@@ -115,17 +115,16 @@ def columns_of(tables: Sequence[tuple[str, VoteTable]], options: ColumnOptions, 
                 try:
                     whole, place = metrics.with_reference(part, reference, options.against)
                 except InputError as error:
-                    raise InputError(f"{file}: {error.message}", param=error.param, code=error.code) from None
+                    raise InputError(f"{file}: {error.message}") from None
                 columns.append(VoteColumn(JOIN.join(filter(None, named)), file, group, whole, place))
     if not least <= len(columns) <= MOST_COLUMNS:
         raise InputError(
             f"{counted(len(columns), 'column')}, where {least} to {MOST_COLUMNS} are needed: choose them by --pairs, "
-            "--reference, --models or --by.",
-            code="too_many" if columns[1:] else "too_few",
+            "--reference, --models or --by."
         )
     for column in columns:
         if not column.chosen.any():
-            raise InputError(f"{column.file}: {column.name}: the reference chooses no response.", code="only_ties")
+            raise InputError(f"{column.file}: {column.name}: the reference chooses no response.")
     return columns
 
 
@@ -178,7 +177,7 @@ def _groups(file: str, table: VoteTable, by: str | None) -> list[tuple[str | Non
     known, counts = np.unique(values[values != ""], return_counts=True)
     if not len(known):
         fields = ", ".join(dict.fromkeys(name for metadata in table.metadata for name in metadata)) or "none"
-        raise InputError(f"{file}: --by {by}: no pair has it in its metadata; there are {fields}.", param="by")
+        raise InputError(f"{file}: --by {by}: no pair has it in its metadata; there are {fields}.")
     ordered = known[np.lexsort((known, -counts))]
     return [(str(value), table.of_pairs(values == value)) for value in ordered]
 

@@ -30,7 +30,7 @@ class DatasetHandler:
         metadata = dict(stream_pairs(path)).get(METADATA, {}) if self.reference is None else {}
         reference = self.reference or metadata.get(DEFAULT)
         if reference is None:
-            raise InputError(f"{path}: names no default annotator; give the reference.", code="no_reference")
+            raise InputError(f"{path}: names no default annotator; give the reference.")
         self.figures[name or path.name] = metrics_of_file(path, ForensicsOptions(str(reference)))
 
     def get_overall_metrics(self) -> dict[str, dict[str, Any]]:

@@ -22,12 +22,12 @@ def with_models(data: AnnotatedPairs, targets: Sequence[str] = (), references: S
     InputError for pairs without models, and for a model that no pair names."""
     known = models_of(pair.models for pair in data.pairs)
     if not known:
-        raise InputError("--target-model: no pair names a model.", param="target_model", code="no_models")
+        raise InputError("--target-model: no pair names a model.")
     for option, names in (("target-model", targets), ("reference-model", references)):
         for name in names:
             if name not in known:
                 there = ", ".join(known[:20])
-                raise InputError(f"--{option} {name}: no pair names it; there are {there}.", code="unknown_model")
+                raise InputError(f"--{option} {name}: no pair names it; there are {there}.")
     annotators = {model: identity_annotator(model, references) for model in targets or known}
     pairs = [
         pair.with_votes({model.id: identity_vote(pair.models, name, references) for name, model in annotators.items()})

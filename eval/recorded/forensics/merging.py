@@ -122,7 +122,7 @@ def _refuse(where: str, what: str, ids: Iterable[str]) -> None:
     if colliding:
         more = f" and {len(colliding) - SHOWN:,} more" if len(colliding) > SHOWN else ""
         apart = "; --apart keeps annotators of two files apart" if "annotator" in what else ""
-        raise InputError(f"{where}: {what} {', '.join(colliding[:SHOWN])}{more}{apart}.", code="colliding_ids")
+        raise InputError(f"{where}: {what} {', '.join(colliding[:SHOWN])}{more}{apart}.")
 
 
 def _metadata(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def metrics_of_file(path: Path, options: ForensicsOptions) -> dict[str, Any]:
     except InputError as error:
         if str(path) in error.message:
             raise
-        raise InputError(f"{path}: {error.message}", param=error.param, code=error.code) from None
+        raise InputError(f"{path}: {error.message}") from None
 
 
 def forensics_figures(table: VoteTable, options: ForensicsOptions) -> dict[str, Any]:
@@ -71,9 +71,7 @@ def forensics_figures(table: VoteTable, options: ForensicsOptions) -> dict[str, 
         votes = int((reference != NO_VOTE).sum())
         raise InputError(
             f"--reference {options.reference}: none of its {votes:,} votes chooses a response, "
-            "so there is nothing to agree with.",
-            param="reference",
-            code="only_ties",
+            "so there is nothing to agree with."
         )
     figures: dict[str, Any] = {
         "n": int(chosen.sum()),

@@ -62,7 +62,7 @@ def stream_pairs(path: Path) -> Iterator[tuple[str, Any]]:
             part = _checked(name, value)
         yield name, part
     if number == 0:
-        raise InputError(f"{path}: there is no pair in it.", code="empty_file")
+        raise InputError(f"{path}: there is no pair in it.")
 
 
 def read_pairs(path: Path, most: int = MOST_CHARACTERS) -> AnnotatedPairs:
@@ -78,8 +78,7 @@ def read_pairs(path: Path, most: int = MOST_CHARACTERS) -> AnnotatedPairs:
             if size > most:
                 raise InputError(
                     f"{path}: the texts have more than {most:,} characters, the most that is held in memory at once; "
-                    "pearl forensics metrics and compare read files of any size.",
-                    code="file_too_large",
+                    "pearl forensics metrics and compare read files of any size."
                 )
         else:
             more[name] = value
@@ -105,11 +104,9 @@ def kind_of(path: Path, *, written: bool = False) -> str:
     """The format of a file, by its ending. Raises InputError for an unknown ending, and for a CSV to be written."""
     suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
     if not suffixes or suffixes[-1] not in KINDS:
-        raise InputError(
-            f"{path}: a file of pairs ends in {', '.join(KINDS)}, or one of these and .gz.", code="unknown_kind"
-        )
+        raise InputError(f"{path}: a file of pairs ends in {', '.join(KINDS)}, or one of these and .gz.")
     if written and suffixes[-1] == ".csv":
-        raise InputError(f"{path}: a CSV has no place for annotated pairs; write .json or .jsonl.", code="unknown_kind")
+        raise InputError(f"{path}: a CSV has no place for annotated pairs; write .json or .jsonl.")
     return suffixes[-1]
 
 
@@ -124,7 +121,7 @@ def _checked(name: str, value: Any) -> Any:
         _version(value)
         keys = value.get(KEYS)
         if keys is not None and not (isinstance(keys, list) and all(isinstance(key, str) for key in keys)):
-            raise InputError("must be an array of names.", param=f"{METADATA}.{KEYS}", code="wrong_type")
+            raise InputError("must be an array of names.", param=f"{METADATA}.{KEYS}")
     return value
 
 
@@ -148,21 +145,21 @@ def _document_members(path: Path) -> Iterator[Member]:
         try:
             first = stream.peek()
             if first not in ("{", ""):
-                raise InputError("must be one object with metadata, annotators and comparisons", code="invalid_json")
+                raise InputError("must be one object with metadata, annotators and comparisons")
             for name, value in stream.members((PAIRS, *EXPORTED)) if first else ():
                 yield stream.line, name, value
             if stream.peek():
-                raise InputError("goes on after the object; is it JSON Lines? Name it .jsonl then", code="invalid_json")
+                raise InputError("goes on after the object; is it JSON Lines? Name it .jsonl then")
         except UnicodeDecodeError as error:
-            raise InputError(f"{path}: is not UTF-8 ({error.reason}).", code="invalid_unicode") from error
+            raise InputError(f"{path}: is not UTF-8 ({error.reason}).") from error
         except InputError as error:
-            raise InputError(f"{path}:{stream.line}: {error.message}.", code=error.code) from None
+            raise InputError(f"{path}:{stream.line}: {error.message}.") from None
     if not first:
-        raise InputError(f"{path}: is empty.", code="empty_file")
+        raise InputError(f"{path}: is empty.")
 
 
 def _refuse_constant(constant: str) -> None:
-    raise InputError(f"has {constant}, which is no number of JSON", code="invalid_json")
+    raise InputError(f"has {constant}, which is no number of JSON")
 
 
 def _local_file(path: Path) -> Path:
@@ -180,7 +177,7 @@ def _local_file(path: Path) -> Path:
         return Path(hf_hub_download(name, file, repo_type="dataset", revision=revision, endpoint=endpoint))
     except (OSError, HFValidationError, HfHubHTTPError) as error:
         said = str(error).strip().partition("\n")[0]
-        raise InputError(f"{path}: cannot be loaded from the hub: {said}", code="unreadable_file") from error
+        raise InputError(f"{path}: cannot be loaded from the hub: {said}") from error
 
 
 def _lines(path: Path) -> Iterator[Member]:
@@ -188,7 +185,7 @@ def _lines(path: Path) -> Iterator[Member]:
     lines = parse_numbered_lines(path, lambda value, number: (number, value))
     for number, head in islice(lines, 1):
         if ANNOTATORS not in head:
-            raise InputError(f"{path}:{number}: annotators: is missing.", code="missing_field")
+            raise InputError(f"{path}:{number}: annotators: is missing.")
         yield from ((number, name, value) for name, value in head.items())
     yield from ((number, PAIRS, pair) for number, pair in lines)
 
@@ -221,7 +218,7 @@ def _first_version(pair: Pair) -> dict[str, Any]:
             continue
         for key, value in field.items():
             if key not in ("text", "model"):
-                raise InputError(f"pair {pair.id}: {name}.{key}: version 1 has no place for it.", code="no_place")
+                raise InputError(f"pair {pair.id}: {name}.{key}: version 1 has no place for it.")
             fields[f"{key}_{name[-1]}"] = value
     return fields
 
@@ -276,17 +273,15 @@ def export_members(path: Path, members: Iterator[tuple[int, str, Any]]) -> Itera
                         number += 1
                         yield line, "comparisons", _pair(draft, sent)
         except KeyError as error:
-            raise InputError(f"{path}:{line}: {name}: {error.args[0]} is not there.", code="missing_field") from None
+            raise InputError(f"{path}:{line}: {name}: {error.args[0]} is not there.") from None
     if number == 0:
-        raise InputError(
-            f"{path}: no draft was changed before it was sent, so there is no pair in it.", code="empty_file"
-        )
+        raise InputError(f"{path}: no draft was changed before it was sent, so there is no pair in it.")
 
 
 def _string(fields: dict[str, Any], name: str) -> str:
     value = fields[name]
     if not isinstance(value, str):
-        raise InputError(f"must be a string, not {json_type(value)}.", param=name, code="wrong_type")
+        raise InputError(f"must be a string, not {json_type(value)}.", param=name)
     return value
 
 

@@ -180,7 +180,7 @@ def spelled_vote(word: Any, param: str) -> Vote:
     vote = (SPELLINGS.get(word) or SPELLINGS.get(word.strip().casefold())) if isinstance(word, str) else None
     if vote is None:
         shown = f"'{word[:40]}'" if isinstance(word, str) else json_type(word)
-        raise InputError(f"is {shown}; a vote is one of {', '.join(Vote)}.", param=param, code="unknown_vote")
+        raise InputError(f"is {shown}; a vote is one of {', '.join(Vote)}.", param=param)
     return vote
 
 
@@ -191,22 +191,22 @@ def checked_pair(fields: dict[str, Any]) -> Pair:
         response = fields.get(name)
         if not isinstance(response, dict):
             kind = "is missing" if response is None else f"must be an object, not {json_type(response)}"
-            raise InputError(f"{kind}.", param=name, code="missing_field")
+            raise InputError(f"{kind}.", param=name)
         for part in ("text", "model"):  # published annotations come without either
             value, param = response.get(part), f"{name}.{part}"
             if not isinstance(value, str | None):
-                raise InputError(f"must be a string, not {json_type(value)}.", param=param, code="wrong_type")
+                raise InputError(f"must be a string, not {json_type(value)}.", param=param)
     expected: dict[str, type] = {"prompt": str, "annotations": dict, "metadata": dict}
     for name, wanted in expected.items():
         value = fields.get(name)
         if value is not None and not isinstance(value, wanted):
-            raise InputError(f"must not be {json_type(value)}.", param=name, code="wrong_type")
+            raise InputError(f"must not be {json_type(value)}.", param=name)
     for annotator, annotation in (fields.get("annotations") or {}).items():
         try:
             vote_of(check_object(annotation, ""))
         except InputError as error:
             param = f"annotations.{annotator}.{error.param}".rstrip(".")
-            raise InputError(error.message, param=param, code=error.code) from None
+            raise InputError(error.message, param=param) from None
     if fields.get("id") is None:
         fields = {**fields, "id": pair_id(fields["response_a"], fields["response_b"], fields.get("prompt"))}
     return Pair(fields)
@@ -233,9 +233,7 @@ def named(annotators: Mapping[str, Annotator], name: str, where: str = "") -> An
         return namesakes[0]
     if namesakes:
         ids = ", ".join(annotator.id for annotator in namesakes)
-        raise InputError(
-            f"{where}{len(namesakes)} annotators are named '{name}'; give the id of one: {ids}.", code="ambiguous_name"
-        )
+        raise InputError(f"{where}{len(namesakes)} annotators are named '{name}'; give the id of one: {ids}.")
     ordered = sorted(annotators.values(), key=lambda annotator: annotator.kind == TRAIT)  # a reference is rarely one
     known = ", ".join(annotator.name for annotator in ordered[:20])
-    raise InputError(f"{where}there is no annotator '{name}'; there are {known or 'none'}.", code="unknown_annotator")
+    raise InputError(f"{where}there is no annotator '{name}'; there are {known or 'none'}.")

@@ -88,7 +88,7 @@ def read_votes(path: Path) -> VoteTable:
         before = digests.setdefault(value.id, digest)
         if before != digest:
             message = f"{path}: two pairs with different texts have the id {value.id}."
-            raise InputError(message, code="colliding_ids")
+            raise InputError(message)
         if before is not digest:
             left_out[REPEATED] += 1
         elif any(text in NO_TEXT for text in value.texts):
@@ -99,8 +99,7 @@ def read_votes(path: Path) -> VoteTable:
     if left_out[WITHOUT_TEXT] and not pairs:
         raise InputError(
             f"{path}: none of its {left_out[WITHOUT_TEXT]:,} pairs has both texts; put it together with the file that "
-            "has them, by pearl forensics merge.",
-            code="missing_text",
+            "has them, by pearl forensics merge."
         )
     codes = np.full((len(pairs), len(columns) + 1), NO_VOTE, np.int8)  # the last is of those without a vote
     for row, (_, votes, *_) in zip(codes, pairs, strict=True):

@@ -134,9 +134,9 @@ def parse_judgement(value: dict[str, Any], line: int) -> RecordedJudgement:
     """Parse one line of a recording. Raises InputError with ``param`` set to the field."""
     fields = f"the record has {', '.join(sorted(value)) or 'no field'}."
     if "answer" not in value and "res" not in value:
-        raise InputError(f"is missing, and so is 'res'; {fields}", param="answer", code="missing_field")
+        raise InputError(f"is missing, and so is 'res'; {fields}", param="answer")
     if "ground_truth" not in value:
-        raise InputError(f"is missing; {fields}", param="ground_truth", code="missing_field")
+        raise InputError(f"is missing; {fields}", param="ground_truth")
     texts = {name: optional_string(value, name) for name in TEXTS}
     shown = None if texts["prompt"] is None else take_apart(texts["prompt"])
     first, second = texts["asst_A"], texts["asst_B"]
@@ -195,7 +195,7 @@ def _letter(value: Any) -> str | None:
     if value is None or value is False:  # what the published code keeps of a reply it could not read
         return None
     if not isinstance(value, str):
-        raise InputError(f"must be a string or false, not {json_type(value)}.", param="answer", code="wrong_type")
+        raise InputError(f"must be a string or false, not {json_type(value)}.", param="answer")
     return value.strip()
 
 
@@ -206,18 +206,16 @@ def _certainty(value: Any) -> int | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, float):
-        raise InputError(
-            f"must be a whole number from 1 to {HIGHEST}, not {value:g}.", param="certainty", code="wrong_type"
-        )
+        raise InputError(f"must be a whole number from 1 to {HIGHEST}, not {value:g}.", param="certainty")
     if isinstance(value, bool) or not isinstance(value, (int, str)):
-        raise InputError(f"must be a number or a string, not {json_type(value)}.", param="certainty", code="wrong_type")
+        raise InputError(f"must be a number or a string, not {json_type(value)}.", param="certainty")
     text = str(value).strip()
     return int(text) if text.removeprefix("-").isdecimal() and len(text) < 10 else None
 
 
 def _acc(value: Any) -> bool | None:
     if value is not None and not (isinstance(value, bool) or value in (0, 1)):
-        raise InputError("must be true or false.", param="acc", code="wrong_type")
+        raise InputError("must be true or false.", param="acc")
     return None if value is None else bool(value)
 
 

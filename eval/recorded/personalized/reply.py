@@ -67,7 +67,7 @@ def gold_answer(letter: Any, param: str) -> Answer:
     """The right answer that a file's letter means: A, B, or C for a tie. Raises InputError for any other value."""
     answer = LETTERS.get(letter) if isinstance(letter, str) else None
     if answer is None:
-        raise InputError("must be 'A', 'B' or 'C' (a tie).", param=param, code="invalid_value")
+        raise InputError("must be 'A', 'B' or 'C' (a tie).", param=param)
     return answer
 
 

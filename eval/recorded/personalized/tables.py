@@ -78,7 +78,7 @@ def personalized_figure(result: Json) -> Figure:
     """Draw the answers of each file by their certainty, one panel per file. Raises InputError if there is no file."""
     files: Sequence[Json] = result["files"]
     if not files:
-        raise InputError("--picture and --report draw judges; give their --records.", param="records")
+        raise InputError("--picture and --report draw judges; give their --records.")
     figure, (panels,) = canvas(1, len(files), (3.4 * len(files), 3.0), sharex="row")
     for file, axes in zip(files, panels, strict=True):
         if file.get("histogram"):

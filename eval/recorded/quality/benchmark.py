@@ -72,8 +72,7 @@ def read_sets(
             other = earlier[read[0].texts].rpartition(":")[0]
             raise InputError(
                 f"--pairs {file}: every pair in it stands in an earlier file, the first one in {other}; name each set "
-                "once.",
-                param="pairs",
+                "once."
             )
         faults = (
             in_earlier_set(read, earlier),

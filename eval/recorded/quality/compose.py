@@ -107,7 +107,7 @@ def _of_triplet(value: dict[str, Any]) -> tuple[RankedResponse, ...]:
     triplet = parse_triplet(value)
     for version in VERSIONS:
         if version not in triplet.texts:
-            raise InputError("is missing; a pair needs the text.", param=f"{version}.candidate", code="missing_field")
+            raise InputError("is missing; a pair needs the text.", param=f"{version}.candidate")
     return tuple(
         RankedResponse(triplet.id, triplet.texts[version], "AI", tuple(ranks[version] for ranks in triplet.rankings))
         for version in VERSIONS
@@ -119,7 +119,7 @@ def _ranks(value: Any) -> tuple[float, ...]:
         raise InputError(f"must be a list with a rank of each rater, not {json_type(value)}.", param="ranks")
     for rank in value:
         if isinstance(rank, bool) or not isinstance(rank, (int, float)) or not math.isfinite(rank):
-            raise InputError("must hold numbers, 1 for the best.", param="ranks", code="wrong_type")
+            raise InputError("must hold numbers, 1 for the best.", param="ranks")
     return tuple(map(float, value))
 
 
@@ -143,7 +143,7 @@ def compose(
             else:
                 decided.append((one, other) if lead > 0 else (other, one))
     if not decided:
-        raise InputError("no pair is left: each instruction needs two responses with different ranks.", code="no_pairs")
+        raise InputError("no pair is left: each instruction needs two responses with different ranks.")
     Random(seed).shuffle(decided)
     pairs = [
         _pair(better, worse, swapped)

@@ -66,9 +66,7 @@ def read_texts(paths: Sequence[Path]) -> list[OriginText]:
     for path in paths:
         texts += at_least_one(path, chain.from_iterable(parse_objects(path, parse)), "text")
         if len({text.prompt == ANYHOW for text in texts}) > 1:
-            raise InputError(
-                f"{path}: some lines name a prompt and others do not; name it on all or none.", param="prompt"
-            )
+            raise InputError(f"{path}: some lines name a prompt and others do not; name it on all or none.")
     return texts
 
 
@@ -80,7 +78,7 @@ def _published(value: Mapping[str, Any]) -> list[OriginText]:
         check_text(value[name], param=name) for name in ("instruction", "full_instruction")
     )
     if not isinstance(value["responses"], list):
-        raise InputError(f"must be a list, not {json_type(value['responses'])}.", param="responses", code="wrong_type")
+        raise InputError(f"must be a list, not {json_type(value['responses'])}.", param="responses")
     texts = []
     for index, response in enumerate(value["responses"]):
         fields = response if isinstance(response, dict) else {}
@@ -113,7 +111,7 @@ def content_report(texts: Sequence[OriginText], scorer: TextScorer, reference: s
     much a detailed prompt raises them. Raises InputError if no text is by the reference."""
     origins = list(dict.fromkeys(text.origin for text in texts))
     if reference is not None and reference not in origins:
-        raise InputError(f"--reference {reference}: there are {', '.join(origins)}.", param="reference")
+        raise InputError(f"--reference {reference}: there are {', '.join(origins)}.")
     scores = np.asarray(scorer.scores([text.text for text in texts]), np.float64)  # (N,)
     words = np.array([count_words(text.text) for text in texts], float)
     members = {

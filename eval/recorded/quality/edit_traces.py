@@ -54,7 +54,7 @@ def read_traces(path: Path) -> list[EditTrace]:
     """Read the traces of a file. Raises InputError if the file has none."""
     traces = [record for record in read_quality(path) if isinstance(record, EditTrace)]
     if not traces:
-        raise InputError(f"{path}: holds no trace of edits (messages with Part 1 to Part 3).", code="no_traces")
+        raise InputError(f"{path}: holds no trace of edits (messages with Part 1 to Part 3).")
     return traces
 
 

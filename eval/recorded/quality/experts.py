@@ -64,7 +64,7 @@ def read_triplets(path: Path) -> tuple[RankedTriplet, ...]:
     def distinct(value: dict[str, Any], number: int) -> RankedTriplet:
         triplet = parse_triplet(value)
         if triplet.id in known:
-            raise InputError(f"'{triplet.id}' is there already.", param="id", code="duplicate_id")
+            raise InputError(f"'{triplet.id}' is there already.", param="id")
         known.add(triplet.id)
         return triplet
 
@@ -76,7 +76,7 @@ def parse_triplet(value: dict[str, Any]) -> RankedTriplet:
     check_fields(value, "id", "genre", "llm", "annotations", *VERSIONS)
     rankings = value["annotations"]
     if not isinstance(rankings, list) or not rankings:
-        raise InputError("must be a list with a ranking of each expert.", param="annotations", code="wrong_type")
+        raise InputError("must be a list with a ranking of each expert.", param="annotations")
     return RankedTriplet(
         check_id(value["id"]),
         check_id(value["genre"], param="genre"),

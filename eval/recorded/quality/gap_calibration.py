@@ -203,7 +203,7 @@ def rescored_report(
     pairs that both can decide. Raises InputError for triplets without texts."""
     without = next((triplet.id for triplet in triplets if len(triplet.texts) < len(VERSIONS)), None)
     if without is not None:
-        raise InputError(f"'{without}' has no texts to score: each version needs a candidate.", code="missing_field")
+        raise InputError(f"'{without}' has no texts to score: each version needs a candidate.")
     texts = [triplet.texts[version] for triplet in triplets for version in VERSIONS]
     recorded = np.array([triplet.scores[version] for triplet in triplets for version in VERSIONS])
     names = [triplet.id for triplet in triplets for _ in VERSIONS]

@@ -170,7 +170,7 @@ def correct(margins: Floats, pairs: Sequence[QualityPair], seed: int) -> tuple[F
 def text_scorer(scorer: str | None, model: str | None) -> TextScorer | None:
     """The trivial scorer of this name, or the reward model; None if neither is given. Raises InputError for both."""
     if scorer is not None and model is not None:
-        raise InputError("--scorer and --model are two ways to score; give one.", param="scorer")
+        raise InputError("--scorer and --model are two ways to score; give one.")
     if model is not None:
         return reward_scorer(model)
     return None if scorer is None else OF_TEXTS[known("scorer", scorer, OF_TEXTS)]

@@ -42,17 +42,17 @@ def read_abilities(path: Path) -> Abilities:
         with reading(path) as raw, decompressed(raw) as file:
             value = orjson.loads(file.read())
     except orjson.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}.", code="invalid_json") from None
+        raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}.") from None
     if not isinstance(value, dict):
-        raise InputError(f"{path}: must be a JSON object, not {json_type(value)}.", code="wrong_type")
+        raise InputError(f"{path}: must be a JSON object, not {json_type(value)}.")
     abilities = {}
     for name, fields in value.items():
         if not isinstance(fields, dict) or not fields or set(fields) - set(FIELDS):
-            raise InputError(f"{path}: {name}: must be an object with {' and '.join(FIELDS)}.", code="wrong_type")
+            raise InputError(f"{path}: {name}: must be an object with {' and '.join(FIELDS)}.")
         try:
             abilities[name] = Ability(optional_number(fields, "score"), optional_string(fields, "family"))
         except InputError as error:
-            raise InputError(f"{path}: {name}.{error.param}: {error.message}", code=error.code) from None
+            raise InputError(f"{path}: {name}.{error.param}: {error.message}") from None
     return abilities
 
 

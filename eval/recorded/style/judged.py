@@ -96,13 +96,12 @@ def read_judged(paths: Iterable[Path]) -> StyleJudgements:
         for name in ("task", "persona", "generators", "request"):
             if getattr(about, name) != getattr(line.about, name):
                 message = f"the item '{line.key.item}' has another {name.removesuffix('s')} than at {before}."
-                raise InputError(message, param=name.removesuffix("s"), code="contradiction")
+                raise InputError(message, param=name.removesuffix("s"))
         if (line.key, line.part) in locations:
             raise InputError(
                 f"draw {line.part[0]} of the item '{line.key.item}' by '{line.key.judge}' is at "
                 f"{locations[line.key, line.part]} already.",
                 param="draw",
-                code="duplicate_judgement",
             )
         locations[line.key, line.part] = location
         lines.append(line)

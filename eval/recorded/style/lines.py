@@ -94,14 +94,14 @@ def style_key(value: Mapping[str, Any]) -> str:
     style = value.get("style")
     names = [] if style is None else style if isinstance(style, list) else [style]
     if not all(isinstance(name, str) and name.strip() for name in names):
-        raise InputError("must be a style or an array of styles.", param="style", code="wrong_type")
+        raise InputError("must be a style or an array of styles.", param="style")
     return styles_key(names)
 
 
 def _among(value: Mapping[str, Any], name: str, names: Iterable[str]) -> str:
     check_fields(value, name)
     if value[name] not in tuple(names):
-        raise InputError(f"must be one of {', '.join(names)}.", param=name, code="unknown_value")
+        raise InputError(f"must be one of {', '.join(names)}.", param=name)
     return str(value[name])
 
 
@@ -109,7 +109,7 @@ def _part(value: dict[str, Any], kind: str) -> Part:
     """The draw, and in a ranking which part of it: the order of the texts, or the text that was scored."""
     draw = value.get("draw")
     if isinstance(draw, bool) or not isinstance(draw, int) or draw < 0:
-        raise InputError("must be a whole number, 0 or more.", param="draw", code="invalid_value")
+        raise InputError("must be a whole number, 0 or more.", param="draw")
     if kind == DETECTION:
         return draw, ""
     if value.get("response") is not None:

@@ -106,11 +106,11 @@ def read_people(path: Path) -> People:
             return
         kind = KINDS.get(label) if isinstance(label, str) else None
         if kind is None:
-            raise InputError(f"must be one of {', '.join(KINDS)}.", param="label", code="unknown_value")
+            raise InputError(f"must be one of {', '.join(KINDS)}.", param="label")
         subject = Subject(kind, check_id(value["item"], param="item"), style_key(value))
         rater = check_id(value["rater"], param="rater")
         what = f"'{rater}' rated the item '{subject.item}'"
-        check_once(rated, (subject, rater), number, what, param="rater", code="duplicate_rating")
+        check_once(rated, (subject, rater), number, what, param="rater")
         _check_scale(kind, label, scales, number)
         ratings[subject][label] += 1
         if why := optional_string(value, "justification"):
@@ -138,7 +138,6 @@ def _check_scale(kind: str, label: str, scales: dict[str, tuple[str, int]], numb
         raise InputError(
             f"'{label}' is of the {scale}, and line {line} has one of the {known}; use one scale in a file.",
             param="label",
-            code="mixed_scales",
         )
     if not known:
         scales[kind] = scale, number

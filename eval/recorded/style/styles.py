@@ -116,7 +116,7 @@ def check_style(name: str, *, param: str = "style") -> str:
     """The name in STYLES, as :func:`style_named` finds it. Raises InputError that lists the styles."""
     style = style_named(name)
     if style is None:
-        raise InputError(f"'{name}' is none of {', '.join(STYLES)}.", param=param, code="unknown_style")
+        raise InputError(f"'{name}' is none of {', '.join(STYLES)}.", param=param)
     return style
 
 
@@ -124,19 +124,17 @@ def check_styles(value: Any, *, needed: bool) -> tuple[str, ...]:
     """Convert a style, or an array of styles, to different names in STYLES. Raises InputError for other values."""
     names = value if isinstance(value, list) else [] if value is None else [value]
     if needed and not names:
-        raise InputError("names no style.", param="style", code="missing_field")
+        raise InputError("names no style.", param="style")
     for name in names:
         if not isinstance(name, str):
-            raise InputError(
-                f"must be a style or an array of styles, not {json_type(name)}.", param="style", code="wrong_type"
-            )
+            raise InputError(f"must be a style or an array of styles, not {json_type(name)}.", param="style")
     return tuple(dict.fromkeys(map(check_style, names)))
 
 
 def check_task(value: Any) -> str:
     """Return the task unchanged. Raises InputError if it is not in TASKS."""
     if value not in tuple(TASKS):
-        raise InputError(f"must be one of {', '.join(TASKS)}.", param="task", code="invalid_value")
+        raise InputError(f"must be one of {', '.join(TASKS)}.", param="task")
     return str(value)
 
 

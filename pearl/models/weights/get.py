@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -21,7 +20,7 @@ from pearl.models.weights.packages import Packages, check_room, keeps_parts
 from pearl.models.weights.progress import Transfer, shown_transfer
 from pearl.models.weights.shelf import NAME, SUFFIX, ModelStore
 from pearl.models.weights.table import Weights, in_table
-from pearl.text.files.whole import NO_ROOM, private_folder
+from pearl.text.files.whole import NO_ROOM, file_digest, private_folder
 from pearl.text.shown_urls import why, without_secrets
 
 if TYPE_CHECKING:
@@ -83,8 +82,7 @@ class Web:
     def _failed(self, reason: str) -> PearlError:
         return PearlError(
             f"{self.shown} could not be fetched: {reason.rstrip('.')}. Check the address and the network, then run the "
-            "same command again.",
-            code="download_failed",
+            "same command again."
         )
 
 
@@ -118,40 +116,38 @@ def _wanted(shelf: ModelStore, name: str, origin: str | None, sha256: str | None
     digest = None if sha256 is None else _digest(sha256)
     weights = in_table(name)
     if weights is not None and digest not in (None, weights.sha256):
-        raise InputError(f"--sha256 {sha256}: {weights.name} has {weights.sha256}; leave it out.", param="sha256")
+        raise InputError(f"--sha256 {sha256}: {weights.name} has {weights.sha256}; leave it out.")
     if origin is not None:
         source = _source(origin)
         return weights or Weights(_new_name(name), sha256=digest, source=source.shown), source
     if weights is None:
         known = shelf.get_known(name)
-        raise InputError(f"{known.name} is not in the table; say where it comes from: --from URL-OR-FILE", param="from")
+        raise InputError(f"{known.name} is not in the table; say where it comes from: --from URL-OR-FILE")
     return weights, Packages(weights)
 
 
 def _digest(given: str) -> str:
     if (parts := DIGEST.fullmatch(given.strip())) is None:
-        raise InputError(f"--sha256 {given}: give the 64 hexadecimal digits of a SHA-256.", param="sha256")
+        raise InputError(f"--sha256 {given}: give the 64 hexadecimal digits of a SHA-256.")
     return parts[1].lower()
 
 
 def _new_name(name: str) -> str:
     if NAME.fullmatch(name) is None or name.endswith(SUFFIX):
-        raise InputError(
-            f"{name}: name the model with at most 100 letters, digits and ._- (no {SUFFIX} at its end).", param="name"
-        )
+        raise InputError(f"{name}: name the model with at most 100 letters, digits and ._- (no {SUFFIX} at its end).")
     return name
 
 
 def _source(origin: str) -> Source:
     if address := ADDRESS.match(origin):
         if address[1].lower() not in ("http", "https"):
-            raise InputError(f"--from {origin}: give an http or https address, or a file.", param="from")
+            raise InputError(f"--from {origin}: give an http or https address, or a file.")
         return Web(origin)
     path = Path(origin).expanduser()
     if not path.is_file():
-        raise InputError(f"--from {origin}: there is no such file.", param="from")
+        raise InputError(f"--from {origin}: there is no such file.")
     if not os.access(path, os.R_OK):
-        raise InputError(f"--from {origin}: you may not read it.", param="from")
+        raise InputError(f"--from {origin}: you may not read it.")
     return LocalFile(path.resolve())
 
 
@@ -177,10 +173,9 @@ def _there(shelf: ModelStore, wanted: Weights, console: Console) -> Path | None:
     if in_table(wanted.name) is None and not _same(wanted, kept):
         raise Conflict(
             f"There is a model '{wanted.name}' from {kept.source}; give another name, or first: "
-            f"pearl models remove {wanted.name}",
-            param="name",
+            f"pearl models remove {wanted.name}"
         )
-    if kept.sha256 is not None and _sha256(path) != kept.sha256:
+    if kept.sha256 is not None and file_digest(path) != kept.sha256:
         console.print(f"{wanted.name}: the file is damaged and is fetched again.", soft_wrap=True, highlight=False)
         return None
     console.print(f"{wanted.name}: it is there already.", soft_wrap=True, highlight=False)
@@ -229,18 +224,17 @@ def _written_to_disk(folder: Path, name: str) -> Iterator[None]:
                 f"'pearl models remove {name}' gives up what is there."
                 if full
                 else "mend that, or set PEARL_HOME to another folder."
-            ),
-            code="disk_full" if full else "not_writable",
+            )
         ) from error
 
 
 class _WrongFile(PearlError):
-    default_code = "wrong_file"
+    """Raised for a file that is not the wanted one, which must not stay."""
 
 
 def _checked(file: Path, wanted: Weights, source: Source) -> Weights:
     """Return the wanted weights with the file's size and digest. Raises _WrongFile if the file is another one."""
-    size, digest = file.stat().st_size, _sha256(file)
+    size, digest = file.stat().st_size, file_digest(file)
     if wanted.sha256 not in (None, digest):
         raise _WrongFile(
             f"What came from {source.shown} is not {wanted.name}: its SHA-256 is {digest} ({size:,} bytes), not "
@@ -253,8 +247,3 @@ def _checked(file: Path, wanted: Weights, source: Source) -> Weights:
             f"{source.shown} is no GGUF file; it begins with {begins!r}. Name the file itself, not a page about it."
         )
     return replace(wanted, bytes=size, sha256=digest)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

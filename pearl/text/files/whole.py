@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import gzip
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -40,6 +41,12 @@ def replaced_file(path: Path, *, private: bool = False) -> Iterator[Path]:
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def file_digest(path: Path) -> str:
+    """Return a file's SHA-256 in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def replaceable(path: Path) -> bool:

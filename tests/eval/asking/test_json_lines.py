@@ -90,4 +90,3 @@ def test_a_file_that_cannot_be_written(tmp_path):
     with pytest.raises(InputError) as caught:
         write_lines(path, [], called=f"--judgements {path}")
     assert caught.value.message == f"--judgements {path}: No such file or directory"
-    assert caught.value.code == "unwritable_file"

@@ -76,6 +76,5 @@ def test_half_a_name_is_not_left(word_encoder, tmp_path, monkeypatch):
 def test_the_folder_of_another_encoder_or_other_weights_is_refused(word_encoder, tmp_path, weights, name, other, said):
     KeptEncoder(word_encoder(), tmp_path, *weights)
     KeptEncoder(word_encoder(), tmp_path, *weights)
-    with pytest.raises(InputError, match=said) as caught:
+    with pytest.raises(InputError, match=said):
         KeptEncoder(word_encoder(name), tmp_path, *other)
-    assert caught.value.code == "other_encoder"

@@ -54,9 +54,8 @@ def test_where_a_split_has_none(make_examples, there, learned, asked, notes):
 
 
 def test_nothing_to_learn_from():
-    with pytest.raises(InputError, match=r"not counting copies of it; give more history\.") as caught:
+    with pytest.raises(InputError, match=r"not counting copies of it; give more history\."):
         DataSplit.of({TRAIN: [], DEV: []})
-    assert caught.value.code == "nothing_to_learn"
     with pytest.raises(InputError, match=r"the budget ended before one was scored; give more minutes\."):
         DataSplit.of({TRAIN: [], DEV: []}, {TRAIN})
 

@@ -51,9 +51,8 @@ def test_without_times_there_are_none():
 @pytest.mark.parametrize("missing", ["t", "b"])
 def test_scores_of_another_history_are_refused(missing):
     less = {"ann": [document for document in HISTORY["ann"] if document.id != missing]}
-    with pytest.raises(InputError, match=f"name the document '{missing}' of user 'ann'") as caught:
+    with pytest.raises(InputError, match=f"name the document '{missing}' of user 'ann'"):
         scored_examples(less, SCORES)
-    assert caught.value.code == "other_history"
 
 
 def test_no_scores_are_no_examples():

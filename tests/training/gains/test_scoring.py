@@ -26,7 +26,7 @@ from retriever.models.auxiliary import Likelihood, PairGroup
 from retriever.models.load_auxiliary import load_auxiliary
 from retriever.templates import auxiliary_template
 from training.gains.scores import SCHEMA, merge_scores, read_scores
-from training.gains.scoring import Pace, Scorer, describe, few_shot_examples, prepared, score_units
+from training.gains.scoring import Pace, Scorer, describe, few_shot_examples, score_units
 from training.gains.units import GainOptions, ScoringUnit, plan_units, sample_candidates, target_texts
 
 OPTIONS = GainOptions("commit", targets=2, candidates=None, target_tokens=40, document_tokens=60)
@@ -340,25 +340,6 @@ def test_an_example_that_is_no_target_stays():
     assert second not in drawn
     assert few_shot_examples(found, OPTIONS, texts_of(found) - {drawn[1]}) == (drawn[1],)
     assert few_shot_examples(found, OPTIONS, texts_of(found)) == drawn  # there are no others
-
-
-def test_parts_that_were_scored_with_a_target_as_an_example_are_not_gone_on_with(tmp_path):
-    """Earlier versions did so; their folders say nothing of it, and those that did not are gone on with."""
-    found, model, template = histories(), BrokenModel(-1.0), auxiliary_template("commit")
-    drawn = set(few_shot_examples(found, OPTIONS, set()))
-    earlier = describe(model, template, OPTIONS, "digest")
-
-    for targets, alike in ((1, True), (5, False)):
-        options = replace(OPTIONS, targets=targets)
-        units = plan_units(found, options)
-        assert drawn.isdisjoint(target_texts(units)) == alike
-        _, now = prepared(model, template, options, found, target_texts(units), "digest")
-        earlier = describe(model, template, options, "digest")
-        score_units([], NOTHING_TO_DO, tmp_path / str(targets), earlier)
-        assert (now == earlier) == alike
-        if not alike:
-            with pytest.raises(InputError, match="made with another examples; delete it, or have this run write"):
-                score_units([], NOTHING_TO_DO, tmp_path / str(targets), now)
 
 
 class Counting:
