@@ -24,7 +24,7 @@ AS_SAVED = {"TokenizersBackend", "PreTrainedTokenizerFast"}
 SENTENCE_OPTIONS = {"max_seq_length", "do_lower_case", "transformer_task", "modality_config", "module_output_name"}
 # Lengths are rounded up to it: each new one costs a runtime a megabyte and milliseconds, for its code is made anew.
 # With 16 the service took 20 MiB more, and no less time.
-STEP = 32  # tokens
+STEP, SHORT_STEP = 32, 8  # tokens; a text of at most STEP is padded to a multiple of SHORT_STEP
 
 Texts = tuple[str, ...]  # what is read together: one text, or a request and a document
 Ids = NDArray[np.int32]  # a text's tokens
@@ -107,10 +107,12 @@ class BertFolder:
         return unknown not in tokens or any(words)
 
     def tokens(self, texts: Sequence[Ids]) -> NDArray[np.int32]:
-        """Return the model's input for one text or two, (3, T): ids, types and mask, padded to a multiple of STEP."""
+        """Return the model's input for one text or two, (3, T): ids, types and mask, padded to a multiple of
+        STEP, or of SHORT_STEP."""
         ids, types = self.templates[len(texts) - 1].filled(texts, self.longest)
         length = len(ids) or 1  # where the tokenizer adds nothing to an empty text
-        tokens = np.zeros((3, min(-(-length // STEP) * STEP, self.longest)), np.int32)
+        step = STEP if length > STEP else SHORT_STEP
+        tokens = np.zeros((3, min(-(-length // step) * step, self.longest)), np.int32)
         tokens[0] = self.config.get("pad_token_id") or 0
         tokens[0, : len(ids)] = ids
         if self.typed:

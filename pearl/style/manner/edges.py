@@ -23,7 +23,7 @@ from pearl.text.recipients import ADDRESS, same_recipient_key
 from pearl.text.words import FULL_STOPS
 
 LEAST = 3  # texts, of which an edge is known; as many to one recipient are a manner towards them
-KEPT = 2_000  # texts whose parts are kept
+KEPT, HISTORIES = 2_000, 32  # texts, and histories, whose parts are kept
 LATEST = 20  # texts that count: a person who begins otherwise since then begins otherwise
 LOOKED_AT = 10 * LATEST  # texts among which those to the recipient are looked for
 AGREED = 4  # latest texts with one form, which is the person's now
@@ -145,14 +145,13 @@ class Parts:
 def edges_of(documents: Sequence[Document], request: str, recipient: str | None = None) -> UsualEdges:
     """Return the edges of a draft for a request: the usual edges of the latest texts to its recipient or, if these are
     fewer than LEAST, of the latest texts to anybody. ``documents``: the history, oldest first."""
-    latest = [(document, taken_apart(document)) for document in documents[-LOOKED_AT:]]
-    known = _with_recurring_tails([parts for _, parts in latest])
-    own = _usual(parts.name for parts in known[-LATEST:] if parts.name) or ""
-    addressee = Addressing(latest, own).of(request, recipient)
+    documents = tuple(documents[-LOOKED_AT:])
+    known, addressing = _known(documents)
+    addressee = addressing.of(request, recipient)
     key = recipient and same_recipient_key(recipient)
     to_them = [
         parts
-        for (document, _), parts in zip(latest, known, strict=True)
+        for document, parts in zip(documents, known, strict=True)
         if (
             same_recipient_key(document.recipient) == key  # of two people with one name only this one
             if key and document.recipient
@@ -161,6 +160,14 @@ def edges_of(documents: Sequence[Document], request: str, recipient: str | None 
     ]
     counted = (to_them if len(to_them) >= LEAST else known)[-LATEST:]
     return _edges(counted, addressee)
+
+
+@lru_cache(HISTORIES)  # until `forget_parts`
+def _known(documents: tuple[Document, ...]) -> tuple[list[Parts], Addressing]:
+    latest = [(document, taken_apart(document)) for document in documents]
+    known = _with_recurring_tails([parts for _, parts in latest])
+    own = _usual(parts.name for parts in known[-LATEST:] if parts.name) or ""
+    return known, Addressing(latest, own)
 
 
 def usual_ends(documents: Sequence[Document]) -> dict[str, dict[str, Any] | None]:
@@ -216,6 +223,7 @@ def request_role(request: str) -> str:
 def forget_parts() -> None:
     """Empty the cache of split texts: one of these texts may have been deleted."""
     taken_apart.cache_clear()
+    _known.cache_clear()
 
 
 def _tail(lines: list[str]) -> tuple[str, str]:
