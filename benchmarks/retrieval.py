@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from benchmarks.corpus import Line, find_corpus
-from benchmarks.figures import Figure, Measured, over_repetitions, percentile
+from benchmarks.figures import Figure, Measured, over_repetitions
 from pearl.records import Document, Request
 from retriever.calibrated.artifact import SHIPPED, load_artifact
 from retriever.calibrated.retriever import CalibratedRetriever
@@ -192,7 +192,6 @@ def _figures(timed: dict[tuple[str, int], Timed], shapes: Sequence[Shape], sizes
 def _of_a_size(timed: Timed, shape: Shape, size: int) -> Iterator[Figure]:
     name, what = f"{shape.name}_{size}", f"{shape.title}, {size:,} documents"
     yield over_repetitions(f"{name}_ms", f"{what}: ours", "ms", timed.ours)
-    yield over_repetitions(f"{name}_p99_ms", f"{what}: ours, p99", "ms", [percentile(timed.ours, 99)])
     if timed.plain:
         times = [each / median(timed.ours) for each in timed.plain]
         yield over_repetitions(f"{name}_plain_ms", f"{what}: `CrossEncoder.predict`", "ms", timed.plain)

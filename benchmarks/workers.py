@@ -32,7 +32,7 @@ TITLE = "Two workers and two servers"
 CLIENTS, QUICK_CLIENTS = 32, 2
 REPETITIONS, SECONDS = 3, 20.0
 QUICK_REPETITIONS, QUICK_SECONDS = 1, 0.5
-USERS, QUICK_USERS = (100, 300), (3, 5)
+USERS, QUICK_USERS = 300, 4
 DRAFTS, QUICK_DRAFTS = 4, 2  # of each user
 WAYS = {"sticky": "each user to one server", "turns": "servers in turn"}
 
@@ -120,31 +120,27 @@ class Routed:
 def routing(quick: bool, scratch: Path) -> Iterator[Figure]:
     """Drafts of many users, each user's by one server or by both."""
     size, drafts = (QUICK_SIZE, QUICK_DRAFTS) if quick else (SIZE, DRAFTS)
-    counts = QUICK_USERS if quick else USERS
-    routed: dict[tuple[int, str], list[Routed]] = {}
+    count = QUICK_USERS if quick else USERS
+    routed: dict[str, list[Routed]] = {way: [] for way in WAYS}
     with postgres(scratch / "data") as server, mocked(scratch) as mock:
-        url = filled(server, "many", max(counts), size)
+        url = filled(server, "many", count, size)
         with closing(Database(url)) as database, database.write() as connection:
             key = create_for_service(connection, (), all_users=True)
         settings = {"PEARL_DATABASE_URL": url, "PEARL_RATE_LIMIT": ""} | of_mock(mock)
         for repetition in range(QUICK_REPETITIONS if quick else REPETITIONS):
-            for count in counts:
-                users = [f"user{number:05d}" for number in range(count)] * drafts
-                random.Random(repetition).shuffle(users)
-                for way in WAYS:
-                    routed.setdefault((count, way), []).append(_routed(settings, key, users, way, scratch))
-    for count in counts:
-        for way, label in WAYS.items():
-            some = routed[count, way]
-            name, label = f"{count}_{way}", f"{count} users, {label}"
-            halves = [percentile(each.milliseconds, 50) for each in some]
-            tails = [percentile(each.milliseconds, 99) for each in some]
-            yield over_repetitions(f"{name}_p50", f"{label}: drafts, p50", "ms", halves)
-            yield over_repetitions(f"{name}_p99", f"{label}: drafts, p99", "ms", tails)
-            builds = [each.builds for each in some]
-            yield over_repetitions(f"{name}_builds", f"{label}: indexes built", "for each user", builds)
-            memory = [each.mib for each in some]
-            yield over_repetitions(f"{name}_mib", f"{label}: memory of both", "MiB more", memory)
+            users = [f"user{number:05d}" for number in range(count)] * drafts
+            random.Random(repetition).shuffle(users)
+            for way, some in routed.items():
+                some.append(_routed(settings, key, users, way, scratch))
+    for way, some in routed.items():
+        name, label = f"{count}_{way}", f"{count} users, {WAYS[way]}"
+        halves = [percentile(each.milliseconds, 50) for each in some]
+        tails = [percentile(each.milliseconds, 99) for each in some]
+        yield over_repetitions(f"{name}_p50", f"{label}: drafts, p50", "ms", halves)
+        yield over_repetitions(f"{name}_p99", f"{label}: drafts, p99", "ms", tails)
+        builds = [each.builds for each in some]
+        yield over_repetitions(f"{name}_builds", f"{label}: indexes built", "for each user", builds)
+        yield over_repetitions(f"{name}_mib", f"{label}: memory of both", "MiB more", [each.mib for each in some])
 
 
 def _routed(settings: dict[str, str], key: str, users: Sequence[str], way: str, scratch: Path) -> Routed:

@@ -42,7 +42,7 @@ DOMAINS = {
 }
 BENCHMARKS = {
     "aeslc": "mails of AESLC",
-    "aeslc-past5": "the same, 5 texts before each",
+    **{f"aeslc-past{n}": f"the same, {n} texts before each" for n in (5, 10, 20, 50)},
     "digitalgov": "posts of digital.gov",
 }
 Json = Mapping[str, Any]

@@ -1,4 +1,5 @@
-"""Theta, the score below which a draft is revised: a number, ``never`` or ``all``."""
+"""Theta, the score below which a draft is revised: a number, ``never`` or ``all``. Training chooses it in
+``training/choose/operating_point.py``, the calibration on a person's own texts in ``service/calibrating``."""
 
 from __future__ import annotations
 

@@ -105,8 +105,8 @@ def is_short(ranking: Sequence[ScoredDocument]) -> bool:
 
 
 def relatedness_of(ranking: Sequence[ScoredDocument]) -> float | None:
-    """Return the mean relatedness of the RELATED texts most related to the request, without duplicates; None if there
-    are no documents, or if any document's relatedness is unknown."""
+    """Return the mean relatedness of the most related texts, at most RELATED of them and without duplicates; None if
+    there are no documents, or if any document's relatedness is unknown."""
     if not ranking or any(scored.relatedness is None for scored in ranking):
         return None
     most_related = sorted(ranking, key=lambda scored: scored.relatedness or 0.0, reverse=True)

@@ -201,8 +201,6 @@ class Services:
     def forget_deleted(self, user_id: int) -> bool:
         """Remove deleted data of the user from memory and from the database's files. Return False if the files still
         hold them, such as while another program reads the files; :meth:`sweep` tries again."""
-        forget_samples()
-        forget_parts()
         try:
             self.likenesses.forget_deleted(user_id)
             self.profiles.forget_deleted(user_id)
@@ -211,24 +209,25 @@ class Services:
         except StoreError as error:  # it is deleted, but its traces are not overwritten
             log.warning("erasing: %s It is tried again.", error.message)
             return False
+        finally:
+            forget_texts()
 
     def forget(self, user_id: int) -> None:
         """Drop from memory everything that is made of the user's texts."""
-        forget_samples()
         for kept in (self.likenesses, self.profiles):
             kept.forget_deleted(user_id)
         self.histories.forget(user_id)
+        forget_texts()
         give_back()
 
     def sweep(self) -> None:
         """Clean up: store uses of keys, drop from memory what other processes deleted, return free memory to the
         system, and erase from the files what earlier deletions left there."""
         self.key_uses.flush()
-        forget_samples()
-        forget_parts()
         self.histories.sweep()
         self.likenesses.sweep()
         self.profiles.sweep()
+        forget_texts()
         give_back()
         if not self.database.erase_owed():
             log.info("erasing: the database's files are being read; it is tried again.")
@@ -366,6 +365,12 @@ def check_retriever(settings: Settings, encoder: Encoder) -> None:
             "more, or set PEARL_RETRIEVER_FORCE=1.",
             code="do_not_use",
         )
+
+
+def forget_texts() -> None:
+    """Forget what is kept of single texts: one may have been deleted."""
+    forget_samples()
+    forget_parts()
 
 
 def share_heaps() -> None:

@@ -47,7 +47,7 @@ ROOMS = {
     ),
     "training": (
         *("config", "files", "progress", "data", "run", "choose", "gains", "fit", "reward"),
-        *("requests", "chat", "account", "recipe", "finish", "commands"),
+        *("requests", "chat", "manifest", "recipe", "finish", "commands"),
     ),
 }
 # modules that start a program: pip, git, the documentation's generator, and the command line itself

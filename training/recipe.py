@@ -21,7 +21,6 @@ from retriever.history.word_weights import WordWeights
 from retriever.models.encoder import SentenceEncoder
 from retriever.models.hardware import device_named
 from retriever.templates import auxiliary_template
-from training.account import Stages, described
 from training.choose.measure import LEAST_REQUESTS
 from training.config import CALIBRATED, DISTILL, RELEVANCE
 from training.data.histories import Corpus, read_corpora, untimed_users
@@ -34,9 +33,10 @@ from training.fit.level import fit_level
 from training.fit.material import FitMaterial, material_of
 from training.fit.relevance import fit_relevance
 from training.fit.stages import FirstStage, SecondStage, fit_first_stage, fit_second_stage
-from training.gains.corpus import Origin, extents_of, histories_of, left_unscored, origins_of
+from training.gains.corpus import ScoreProvenance, extents_of, histories_of, left_unscored, origins_of
 from training.gains.groups import read_groups
 from training.gains.labels import SplitScoring, check_work, scored_before, write_gains_of
+from training.manifest import Stages, make_manifest
 from training.run import EMBEDDED_BY, FITTED, SCORED_DEV, SCORED_TEST, SCORED_TRAIN, WRITTEN, Run, TrainingOptions
 
 RELEVANCE_SHARE = 0.25  # of the time for the cross-encoder
@@ -134,7 +134,7 @@ def _begun(options: TrainingOptions, console: Console, budget: Budget | None = N
     return Run(options, corpora, encoder, budget, console)
 
 
-def fit_artifact(run: Run, division: DataSplit, origins: Mapping[str, Origin]) -> Artifact:
+def fit_artifact(run: Run, division: DataSplit, origins: Mapping[str, ScoreProvenance]) -> Artifact:
     """Fit both stages on scored examples and write the artifact; ``origins``: how each corpus was scored."""
     options, budget, corpora = run.options, run.budget, run.corpora
     check_gains(division.train, "what is trained on")
@@ -167,7 +167,7 @@ def fit_artifact(run: Run, division: DataSplit, origins: Mapping[str, Origin]) -
     elif levels:
         learned = [*material.warm, *material.train]
         stages = replace(stages, level=fit_level(first.head, first.anchor, learned, material.dev, options.seed))
-    artifact = described(run, division, origins, material, stages)
+    artifact = make_manifest(run, division, origins, material, stages)
     spent = {"minutes": round(budget.elapsed_minutes(), 1), "notes": notes}
     _write(replace(artifact, training=artifact.training | spent), stages, material.scales.words, options)
     return read_manifest(options.out)

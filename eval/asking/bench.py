@@ -13,7 +13,7 @@ from rich.console import Console
 
 from eval.asking.verdict import Failed
 from pearl.errors import InputError
-from pearl.models.asking.ask import AskedModel, AskingOutcome, Terms, ask_all, replies, survey
+from pearl.models.asking.ask import AskedModel, AskingOutcome, CallLimits, ask_all, replies, survey
 from pearl.models.asking.cost import CallEstimate, SpendingCap
 from pearl.models.asking.kept import Question, ReplyStore, open_replies
 from pearl.models.asking.patience import asking
@@ -46,16 +46,16 @@ class AskedRound:
     def to_json(self) -> dict[str, Any]:
         return {"questions": self.survey.questions, "kept_before": self.survey.kept} | self.asked.to_json()
 
-    def left_of(self, terms: Terms) -> Terms:
-        """Return the terms with the spending cap lowered by what this round cost."""
-        return terms if terms.cap is None else replace(terms, cap=max(terms.cap - (self.asked.cost or 0.0), 0.0))
+    def left_of(self, limits: CallLimits) -> CallLimits:
+        """Return the limits with the spending cap lowered by what this round cost."""
+        return limits if limits.cap is None else replace(limits, cap=max(limits.cap - (self.asked.cost or 0.0), 0.0))
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeSession:
     """An open judge model with its store of kept replies; :func:`bench` opens a session."""
 
-    terms: Terms
+    limits: CallLimits
     model: AskedModel
     store: ReplyStore
     console: Console
@@ -63,7 +63,7 @@ class JudgeSession:
 
     def estimate(self, questions: Iterable[Question]) -> dict[str, Any]:
         """Estimate how many calls, tokens and how much money asking the questions takes at most."""
-        return {"estimate": survey(self.model, questions, self.store).to_json(self.terms.prices)}
+        return {"estimate": survey(self.model, questions, self.store).to_json(self.limits.prices)}
 
     def kept(self, questions: Iterable[Question]) -> Iterator[Reply | Failed]:
         """Yield the kept reply of each question, or Failed if none is kept, without calling the model."""
@@ -72,7 +72,7 @@ class JudgeSession:
     def after(self, before: AskedRound, decoding: Decoding | None) -> JudgeSession:
         """Return a session whose spending cap is lowered by the cost of ``before``, with ``decoding`` if given."""
         model = replace(self.model, decoding=decoding or self.model.decoding)
-        return replace(self, terms=before.left_of(self.terms), model=model)
+        return replace(self, limits=before.left_of(self.limits), model=model)
 
     def ask(self, label: str, questions: Iterable[Question]) -> AskedRound:
         """Ask the model every question that has no kept reply. The outcome has the replies to all questions."""
@@ -80,7 +80,7 @@ class JudgeSession:
         if surveyed.missing:
             with watched(self.console) as watch:
                 watching = watch(label, surveyed.missing)
-                asked = self.runner.run(ask_all(self.model, questions, self.store, self.terms, watching))
+                asked = self.runner.run(ask_all(self.model, questions, self.store, self.limits, watching))
         return AskedRound(surveyed, asked, partial(replies, self.model, questions, self.store, asked))
 
 
@@ -95,11 +95,11 @@ def bench(options: Asking, console: Console) -> Iterator[JudgeSession]:
     model = make_chat_model(settings, in_flight=in_flight)
     if settings.cluster:
         in_flight = calls_at_once(settings, in_flight)
-    terms = Terms(in_flight, settings.prices, options.max_cost, refuse_empty=options.refuse_empty)
+    limits = CallLimits(in_flight, settings.prices, options.max_cost, refuse_empty=options.refuse_empty)
     judge_model = AskedModel(asking(model), identity, options.decoding, model.count_tokens, name)
     with asyncio.Runner() as runner, open_replies(settings.home / options.replies) as store:
         try:
-            yield JudgeSession(terms, judge_model, store, console, runner)
+            yield JudgeSession(limits, judge_model, store, console, runner)
         finally:
             runner.run(model.close())
 

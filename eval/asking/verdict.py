@@ -21,7 +21,7 @@ from pearl.models.asking.patience import Failed as Failed
 
 
 class Answer(Enum):
-    """The possible answers. Not a string enumeration, so that no answer equals a letter in a reply."""
+    """The answers a judge can give. A plain Enum, not a str one: a raw letter such as "A" never equals an answer."""
 
     A = "A"
     B = "B"

@@ -1,4 +1,4 @@
-"""Making commands that report figures: their output options, and the head of their result."""
+"""Turning functions that return a report into commands: their output options, and the command line in the result."""
 
 from __future__ import annotations
 

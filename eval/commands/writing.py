@@ -22,7 +22,7 @@ from eval.retrieval.gains import read_gains
 from eval.retrieval.scoring import RememberingEncoder
 from pearl.clock import Budget
 from pearl.errors import ContextExceeded, InputError
-from pearl.models.asking.ask import AskedModel, Terms
+from pearl.models.asking.ask import AskedModel, CallLimits
 from pearl.models.asking.cost import SpendingCap
 from pearl.models.asking.kept import Question, open_replies
 from pearl.models.asking.patience import Failed, asking
@@ -163,11 +163,11 @@ def writer(plan: WritingPlan, cap: float | None, console: Console) -> Iterator[W
     settings = plan.settings
     SpendingCap(settings.prices, cap)  # a cap without prices is an error before anything is loaded
     model = make_chat_model(settings, in_flight=settings.max_in_flight)
-    terms = Terms(calls_at_once(settings, settings.max_in_flight), settings.prices, cap, refuse_empty=True)
+    limits = CallLimits(calls_at_once(settings, settings.max_in_flight), settings.prices, cap, refuse_empty=True)
     chat_model = AskedModel(asking(model), plan.writer, plan.decoding, model.count_tokens, model.name)
     with asyncio.Runner() as runner, open_replies(settings.home / "generations.sqlite") as store:
         try:
-            yield Writer(JudgeSession(terms, chat_model, store, console, runner), model, plan.longest)
+            yield Writer(JudgeSession(limits, chat_model, store, console, runner), model, plan.longest)
         finally:
             runner.run(model.close())
 
@@ -195,10 +195,10 @@ class WritingSession:
         plan, bench = self.plan, self.writes.bench
         with watched(self.console) as watch:
             budget = Budget(self.options.budget_minutes)  # from now on: what was done before is no writing
-            model, terms = self.writes.model, bench.terms
-            spending = None if terms.cap is None else SpendingCap(terms.prices, terms.cap)
+            model, limits = self.writes.model, bench.limits
+            spending = None if limits.cap is None else SpendingCap(limits.prices, limits.cap)
             context = WritingContext(
-                model, plan.writer, plan.decoding, bench.store, watch, budget, terms.in_flight, spending
+                model, plan.writer, plan.decoding, bench.store, watch, budget, limits.in_flight, spending
             )
             return bench.runner.run(work(context))
 

@@ -22,17 +22,20 @@ from pearl.errors import ChatError
 from pearl.models.asking.write import WrittenText
 from pearl.records import Document
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
-from pearl.stats.chance import share_by_chance
+from pearl.stats.chance import permutation_p_value
 from pearl.style.claims import claims as finder
 from pearl.style.claims.claims import CARRIED_OVER, COMMITMENT, DROPPED, UNSUPPORTED, Sample
 from pearl.style.likeness.likeness import Likeness
+from pearl.style.manner.edges import edges_of
 from pearl.text.usable import counted
 from pearl.text.words import rouge_words
+from retriever.base import oldest_first
 from retriever.models.bertscore import BertScore
 
 ROUGE_1, ROUGE_2, BERTSCORE, MACRO_F1 = "rouge1", "rouge2", "bertscore", "macro_f1"
 LIKENESS, CLAIMS = "likeness", "claims"
-ROUGE_L, METEOR, SECONDS, TOKENS = "rougeL", "meteor", "seconds", "tokens"
+ROUGE_L, METEOR, EDGES, SECONDS, TOKENS = "rougeL", "meteor", "edges", "seconds", "tokens"
+MARKS = " .,;:!"  # an edge may end in another one: a name stands behind the greeting
 Mask = NDArray[np.bool_]  # (N,)
 
 
@@ -84,7 +87,7 @@ def chances(default: Measures, settings: Sequence[Measures], clusters: Sequence[
 
     return {
         metric.name: round(
-            share_by_chance(
+            permutation_p_value(
                 default.features[metric.name],
                 [setting.features[metric.name] for setting in settings],
                 partial(gained, metric),
@@ -185,6 +188,15 @@ BENCHMARK_METRICS: tuple[Metric[Measures], ...] = (
         4,
         partial(_fold, METEOR),
     ),
+    Metric(
+        EDGES,
+        "edges kept",
+        "The share of the user's usual beginning (greeting) and end (sign-off, name) that the draft has.",
+        "mean over the drafts of users who have any, found by rule in their latest earlier texts",
+        "-",
+        2,
+        partial(_fold, EDGES),
+    ),
     *(
         Metric(name, name, description, how, "-", 1, partial(_fold, name), higher_is_better=False)
         for name, description, how in (
@@ -245,11 +257,27 @@ def where_known(values: Iterable[float | None]) -> Floats:
     return np.array([(0.0, 0.0) if value is None else (value, 1.0) for value in values], np.float64)
 
 
-def with_costs(measured: Measures, texts: Sequence[WrittenText]) -> Measures:
-    """Add the tokens and seconds of each text to the measures, where they are known."""
-    tokens = where_known(text.usage.total_tokens or None if text.usage else None for text in texts)
-    features = {TOKENS: tokens, SECONDS: where_known(text.seconds for text in texts)}
+def with_edges_and_costs(measured: Measures, cases: Sequence[Case], texts: Sequence[WrittenText]) -> Measures:
+    """Add the edges that each text keeps, if any user has edges, its tokens and its seconds where they are known."""
+    edges = where_known(edges_kept(case, text.text or "") for case, text in zip(cases, texts, strict=True))
+    features = {
+        TOKENS: where_known(text.usage.total_tokens or None if text.usage else None for text in texts),
+        SECONDS: where_known(text.seconds for text in texts),
+        **({EDGES: edges} if edges.any() else {}),
+    }
     return Measures({**measured.features, **features}, measured.stances)
+
+
+def edges_kept(case: Case, text: str) -> float | None:
+    """Return the share of the user's usual beginning and end that a draft has; None if the user has neither."""
+    documents = case.record.documents
+    earlier = [documents[position] for position in oldest_first(documents)]
+    usual = edges_of(earlier, case.record.request.text)
+    before, after = (" ".join(edge.split()).rstrip(MARKS) for edge in (usual.before, usual.after))
+    draft = " ".join(text.split()).rstrip(MARKS)
+    kept = [draft.startswith(before)] if before else []
+    kept += [draft.endswith(after)] if after else []
+    return sum(kept) / len(kept) if kept else None
 
 
 class TargetMetrics:

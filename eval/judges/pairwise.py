@@ -113,8 +113,8 @@ class PairColumns:
 
 @dataclass(frozen=True, slots=True)
 class OrderPairs:
-    """Questions that were answered in both orders of the texts, (P,) each. ``changed``: the answers differ; ``code``:
-    the answer, or a tie if they differ."""
+    """The P questions that a judge answered in both orders of the texts, as columns. ``changed``: the two answers
+    differ; ``code``: FIRST, SECOND or TIE, which also stands for differing answers; ``cluster``: what is resampled."""
 
     changed: NDArray[np.bool_]
     code: NDArray[np.intp]

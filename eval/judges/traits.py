@@ -114,8 +114,8 @@ def label(rule: str) -> str:
 
 
 def read_traits(sources: Sequence[str]) -> tuple[str, ...]:
-    """Read rules from files with one trait per line, or from the published list by its name; lines that begin with #
-    are comments.
+    """Read traits from files, one per line (# begins a comment line), or from the published list by its name; return
+    them as rules, "Select the response that ...".
 
     Raises InputError that names file and line of a trait that is too long or occurs twice, and for an empty file.
     """

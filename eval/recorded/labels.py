@@ -130,7 +130,7 @@ def _recorded_answers(path: Path, values: Mapping[int, dict[str, Any]]) -> dict[
 
 
 def _style_checked(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the line unchanged. Raises InputError for a style that is neither a name nor an array of names."""
+    """Return the line unchanged. Raises InputError for a style that is no name or array of names."""
     style_key(value)
     return value
 

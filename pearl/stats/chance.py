@@ -21,7 +21,7 @@ EXCHANGES = 2000
 ROUNDED = 1e-9  # more than sums in another order differ by
 
 
-def share_by_chance(
+def permutation_p_value(
     default: Floats, settings: Iterable[Floats], figure: Callable[[Floats], Floats], clusters: ArrayLike
 ) -> float:
     """Return the permutation p-value of the best setting's gain over the default; 1 if no setting gains anything.
@@ -48,6 +48,6 @@ def share_by_chance(
 
 def exchange_p(first: Floats, second: Floats, figure: Callable[[Floats], Floats], clusters: ArrayLike) -> float:
     """Return the two-sided permutation p-value of the difference between two settings' metrics; with few clusters it
-    cannot be small. ``figure`` and ``clusters`` are as in :func:`share_by_chance`."""
-    sides = [share_by_chance(one, [other], figure, clusters) for one, other in ((first, second), (second, first))]
+    cannot be small. ``figure`` and ``clusters`` are as in :func:`permutation_p_value`."""
+    sides = [permutation_p_value(one, [other], figure, clusters) for one, other in ((first, second), (second, first))]
     return min(1.0, 2 * max(min(sides), 1 / EXCHANGES))

@@ -22,7 +22,7 @@ from pearl.models.chat.base import Reply
 from pearl.models.prompts import Prompt
 from pearl.records import Prices, Usage
 from pearl.stats.bootstrap import Bootstrap, Estimate, Floats
-from pearl.stats.chance import CHANCE, share_by_chance
+from pearl.stats.chance import CHANCE, permutation_p_value
 from pearl.theta import EVERYTHING, theta_json
 from service.calibrating.study import DraftMeasures, PastText, SelectionRule, Study, combined, flat
 from service.calibrating.writer import CalibrationWriter
@@ -258,5 +258,7 @@ def choose_option(values: Floats) -> OptionChoice:
     folds = np.arange(len(values)) % FOLDS
     held_out = np.array([int(values[folds != fold].mean(axis=0).argmax()) for fold in folds], np.intp)
     best = int(values.mean(axis=0).argmax())
-    by_chance = share_by_chance(values[:, :1], values.T[1:, :, None], lambda sums: sums[:, 0], np.arange(len(values)))
+    by_chance = permutation_p_value(
+        values[:, :1], values.T[1:, :, None], lambda sums: sums[:, 0], np.arange(len(values))
+    )
     return OptionChoice(best if best and by_chance <= CHANCE else 0, best, by_chance, held_out)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from pearl.clock import Budget
 from pearl.errors import ContextExceeded
-from pearl.models.asking.ask import AskedModel, AskingOutcome, Terms, ask_all, replies, survey
+from pearl.models.asking.ask import AskedModel, AskingOutcome, CallLimits, ask_all, replies, survey
 from pearl.models.asking.cost import NO_PRICES, CallEstimate
 from pearl.models.asking.kept import Question, ReplyStore
-from pearl.models.asking.patience import UNWATCHED, Failed, Watch, asking
+from pearl.models.asking.patience import UNREPORTED, Failed, ProgressReporter, asking
 from pearl.models.chat.base import ChatModel, Decoding, Message, Reply
 from pearl.models.prompts import Prompt
 from pearl.records import Prices
@@ -44,7 +44,7 @@ class CalibrationWriter:
         self._kept = store
         self._limits = limits
         self._check = check
-        self.watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED
+        self.watch: Callable[[str, int], ProgressReporter] = lambda label, total: UNREPORTED
         self.runs: list[AskingOutcome] = []
 
     def survey(self, prompts: Sequence[Prompt | None], decoding: Decoding) -> CallEstimate:
@@ -61,17 +61,17 @@ class CalibrationWriter:
         """Get a reply to each prompt, until ``share`` (0 to 1) of the allowed time is used up. Raises ChatError if the
         endpoint is down, PearlError at the spending cap, and what ``check`` raises."""
         model, questions = self._checked_model(decoding), _questions(prompts)
-        limits = self._limits
+        given = self._limits
         spent = sum(run.cost or 0.0 for run in self.runs)
-        terms = Terms(
-            limits.in_flight,
-            limits.prices,
-            None if limits.max_cost is None else max(limits.max_cost - spent, 0.0),
-            go_on=limits.budget.until(share),
+        limits = CallLimits(
+            given.in_flight,
+            given.prices,
+            None if given.max_cost is None else max(given.max_cost - spent, 0.0),
+            go_on=given.budget.until(share),
             refuse_empty=True,
         )
         watch = self.watch(label, survey(model, questions, self._kept).missing)
-        done = await ask_all(model, questions, self._kept, terms, watch)
+        done = await ask_all(model, questions, self._kept, limits, watch)
         self.runs.append(done)
         return self._answers(prompts, decoding, done)
 

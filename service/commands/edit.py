@@ -100,19 +100,19 @@ def edit(
 async def _ask(
     settings: Settings, options: EditOptions, text: str, instructions: str
 ) -> tuple[list[Candidate], AskingOutcome]:
-    from pearl.models.asking.ask import Terms
+    from pearl.models.asking.ask import CallLimits
     from pearl.models.asking.kept import open_replies
-    from pearl.models.asking.patience import UNWATCHED
+    from pearl.models.asking.patience import UNREPORTED
     from pearl.models.chat.choose import calls_at_once, make_chat_model, writer_of
     from pearl.style.editing.candidates import EditingContext
     from service.process.masked_model import masked
 
-    terms = Terms(calls_at_once(settings, settings.max_in_flight), settings.prices, options.max_cost)
+    limits = CallLimits(calls_at_once(settings, settings.max_in_flight), settings.prices, options.max_cost)
     model = masked(settings, make_chat_model(settings, in_flight=settings.max_in_flight))
     try:
         with open_replies(settings.home / "editor-replies.sqlite") as store:
-            context = EditingContext(model, writer_of(settings), store, terms)
-            return await context.candidates(text, options.candidates, UNWATCHED, instructions)
+            context = EditingContext(model, writer_of(settings), store, limits)
+            return await context.candidates(text, options.candidates, UNREPORTED, instructions)
     finally:
         await model.close()
 

@@ -19,8 +19,8 @@ Key = tuple[int, str | None]  # user's row id, voice
 
 
 class KeptByPerson(Generic[T]):
-    """Keeps the latest results by user and voice, up to a number of bytes. A result is current while the history's
-    version and the ``stamp`` of its other sources stay the same. If several calls need a result, only one makes it."""
+    """Caches results by user and voice; drops the least recently used above ``most_bytes``. A result is valid while the
+    history's version and ``stamp``, the state of its other sources, are unchanged. Concurrent calls make it once."""
 
     def __init__(
         self,

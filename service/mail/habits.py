@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from service.importing.sources.html_text import html_to_text
+from service.importing.sources.mails.attribution_lines import find_attribution_lines
 from service.importing.sources.mails.headers import parse_addresses
-from service.importing.sources.mails.introductions import find_introductions
 from service.importing.sources.mails.message import Envelope, read_envelope
 from service.importing.sources.mails.parts import decoded, parts_of, text_of
 from service.importing.sources.mails.phrases import DEVICES, FOOTERS
@@ -77,7 +77,7 @@ def _read(raw: bytes) -> _Sent:
     envelope, parts = read_envelope(raw), parts_of(raw)
     lines = text_of(parts).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     marked = [number for number, line in enumerate(lines) if QUOTE_MARK.match(line)]
-    first = min([*marked, *(start for start, _ in find_introductions(lines)), len(lines)])
+    first = min([*marked, *(start for start, _ in find_attribution_lines(lines)), len(lines)])
     top, bottom = lines[:first], lines[max(marked, default=len(lines)) + 1 :]
     written = top if any(map(str.strip, top)) else bottom
     own = split_mail("\n".join(written), envelope.sender[0]).own.rstrip()

@@ -84,7 +84,7 @@ def add(
 
 
 def sent_drafts(connection: Connection, user_id: int, document_ids: Iterable[str]) -> dict[str, Feedback]:
-    """Return the feedback by document id, for those of the documents that were sent from a draft."""
+    """Return the feedback on the drafts that became these documents, by document id; other documents are left out."""
     listed = feedback.c.user_id == user_id, documents_table.c.document_id.in_(list(document_ids))
     sent = map(_feedback, connection.execute(_select().where(*listed)))
     return {str(entry.document_id): entry for entry in sent}

@@ -23,7 +23,7 @@ OF_VOICE = select(profiles).where(*(profiles.c[name] == bindparam(name) for name
 
 @dataclass(frozen=True, slots=True)
 class LineChoice:
-    """A person's choice on one line of a voice card."""
+    """A person's decision on one line of a voice card, such as to confirm, correct or strike it."""
 
     state: str  # one of STATES
     text: str | None = None  # in place of the line's if corrected; of a confirmed line, kept if the texts change

@@ -1,4 +1,4 @@
-"""The samples of a history, from which its owner's manner is learned: the texts that are not quarantined."""
+"""The samples of a history: texts its owner's manner is learned from, no quarantined ones (``service.store.apart``)."""
 
 from __future__ import annotations
 

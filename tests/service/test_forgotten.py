@@ -89,3 +89,10 @@ def test_no_live_object_holds_what_was_deleted(served: Any, path: str) -> None:
     assert holders(marker)  # the history that is kept for the next draft
     assert ann.delete(path).status_code == 204
     assert holders(marker) == []
+
+
+def test_a_program_without_a_sweep_forgets_a_person_at_once(served: Any) -> None:
+    marker = "".join(PIECES)
+    use(served, marker)
+    served.services.forget(served.user("ann").id)
+    assert holders(marker) == []

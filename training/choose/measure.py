@@ -172,7 +172,7 @@ class LeadOverBaseline:
         return tuple(clauses)
 
 
-def worth_on(
+def compare_with_baselines(
     scores: Sequence[Floats], dev: Sequence[Example], encoder: Encoder, *, own: bool, seed: int
 ) -> LeadOverBaseline:
     """Compare a fitted retriever with baselines on dev; ``scores``: of each request's candidates, (C,) each."""

@@ -38,7 +38,7 @@ class Setting:
 
     name: str
     command: str  # of ``pearl eval``, which measures its curve
-    extent: str  # the figure of a point that says how much is shown, or revised
+    coverage: str  # the figure of a point that says how much is shown, or revised
     unchanged: str  # the name of the metric where nothing is changed
     words: str  # the same, in a sentence
 
@@ -58,7 +58,7 @@ class OperatingPoint:
     metric: str
     value: float  # of the metric, with the best
     unchanged: float  # of the metric, where nothing is changed
-    extent: float  # the setting's, as chosen
+    coverage: float  # the setting's, as chosen
     curve: list[dict[str, Any]]  # the points chosen from
 
     def words(self, chosen: str, best: str) -> str:
@@ -76,7 +76,7 @@ class OperatingPoint:
             "by_chance": self.by_chance,
             "value": self.value,
             self.setting.unchanged: self.unchanged,
-            self.setting.extent: self.extent,
+            self.setting.coverage: self.coverage,
             "curve": self.curve,
         }
 
@@ -96,10 +96,10 @@ def choose_number(setting: Setting, curve: Curve, metric: str) -> OperatingPoint
     """
     points = [point for point in curve["curve"] if point.get(metric) is not None]
     shows = setting is MARGIN
-    points.sort(key=lambda point: point[setting.extent]["value"], reverse=shows)
+    points.sort(key=lambda point: point[setting.coverage]["value"], reverse=shows)
     if not shows:
         points = [{**point, THETA.name: EVERYTHING} if point[THETA.name] is None else point for point in points]
-    kept = (point for point in points if (point[MARGIN.name] is None if shows else not point[THETA.extent]["value"]))
+    kept = (point for point in points if (point[MARGIN.name] is None if shows else not point[THETA.coverage]["value"]))
     unchanged = next(kept, None)
     if unchanged is None:
         names = [name for name in METRICS if any(point.get(name) is not None for point in curve["curve"])]
@@ -118,7 +118,7 @@ def choose_number(setting: Setting, curve: Curve, metric: str) -> OperatingPoint
         metric,
         best[metric]["value"],
         unchanged[metric]["value"],
-        chosen[setting.extent]["value"],
+        chosen[setting.coverage]["value"],
         curve["curve"],
     )
 
@@ -155,7 +155,7 @@ def _same(model: str, measured: Path | str) -> bool:
 
 def _check_point(point: dict[str, Any], setting: Setting) -> None:
     """Check that a point has the numbers that a choice reads. Raises KeyError or TypeError if not."""
-    figures = [point[setting.extent], *(point[name] for name in METRICS if point.get(name) is not None)]
+    figures = [point[setting.coverage], *(point[name] for name in METRICS if point.get(name) is not None)]
     numbers = [figure["value"] for figure in figures]
     numbers += [] if point[setting.name] is None else [point[setting.name]]
     for number in numbers:

@@ -34,7 +34,7 @@ def margin(
     choice = "no margin" if chosen.number is None else f"margin {score_words(chosen.number, 3)}"
     best = "" if chosen.best is None else f"margin {score_words(chosen.best, 3)}"
     sentence = chosen.words(choice, best)
-    typer.echo(f"{sentence}; {chosen.extent:.1f} shown", err=True)
+    typer.echo(f"{sentence}; {chosen.coverage:.1f} shown", err=True)
     if dropped:
         typer.echo(dropped_words(dropped), err=True)
     if json:

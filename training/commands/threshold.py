@@ -50,6 +50,6 @@ def threshold(
         chosen = set_threshold(Path(model), revision, metric, chat_model)
     choice = "never revise" if chosen.number is None else f"theta {theta_words(chosen.number, 3)}"
     sentence = chosen.words(choice, f"theta {theta_words(chosen.best, 3)}")
-    typer.echo(f"{sentence}; {100 * chosen.extent:.3g}% of the drafts revised", err=True)
+    typer.echo(f"{sentence}; {100 * chosen.coverage:.3g}% of the drafts revised", err=True)
     if json:
         write_json(json, chosen.to_json())

@@ -1,4 +1,4 @@
-"""Fitting the level, which estimates the gain of the document that the head scores best.
+"""Fitting the level: a random forest that predicts how much the best-scored document helps, to shift all scores by it.
 
 Dimensions in comments: C candidates, N requests, I inputs.
 """

@@ -95,7 +95,7 @@ def left_unscored(corpora: Sequence[Corpus], splits: Iterable[str], folder: Path
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ScoreProvenance:
     """The way a history file was scored: with which auxiliary model, template and way of splitting. ``extents``: the
     options of scoring (``GainOptions``) of each split."""
 
@@ -106,13 +106,13 @@ class Origin:
     extents: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> dict[str, Origin]:
+def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -> dict[str, ScoreProvenance]:
     """Return how each corpus was scored, by the corpus's name; corpora without scores are left out.
 
     Raises InputError if corpora were scored by different models or split in different ways, or if one corpus was scored
     with two templates: gains could then not be compared.
     """
-    origins: dict[str, Origin] = {}
+    origins: dict[str, ScoreProvenance] = {}
     first: tuple[str, Any] | None = None  # the first corpus with scores, and the description of these
     for corpus in corpora:
         prompts = set()
@@ -126,7 +126,7 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
             if other := other_model(first[1], description):
                 raise _scored_otherwise(folder, tuple(dict.fromkeys((first[0], corpus.name))), f"another {other}")
             way, made_by = str(options.get("way", BY_USERS)), description.get("fingerprint", {})
-            origin = Origin(str(description["model"]), str(options["template"]), way, made_by)
+            origin = ScoreProvenance(str(description["model"]), str(options["template"]), way, made_by)
             origins.setdefault(corpus.name, origin).extents[split] = options
         if len(prompts) > 1:
             raise _scored_otherwise(folder, (corpus.name,), "another template in each split")
@@ -142,7 +142,7 @@ def origins_of(corpora: Sequence[Corpus], splits: Sequence[str], folder: Path) -
     return origins
 
 
-def extents_of(origins: Mapping[str, Origin]) -> dict[str, dict[str, Mapping[str, Any]]]:
+def extents_of(origins: Mapping[str, ScoreProvenance]) -> dict[str, dict[str, Mapping[str, Any]]]:
     """Return the options of scoring by corpus and split, for an artifact's manifest."""
     return {name: origin.extents for name, origin in origins.items()}
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from pearl.errors import InputError
 from pearl.records import Document, Request
 from pearl.text.files.whole import replaced_file
+from training.config import MEAN, SUM
 from training.data.records import Example
 from training.data.selection import Selection, SelectionOptions, select
 from training.gains.scores import METADATA, other_model, read_scores, read_table, scored_requests
@@ -145,7 +146,10 @@ def read_groups(path: Path) -> GroupFile:
     ]
     if not all(np.isfinite(group.gains).all() for group in groups):
         raise InputError(f"{path}: holds a gain that is not a number; select again.")
-    return GroupFile(groups, description)
+    made = GroupFile(groups, description)
+    if (normalize := made.options.normalize) not in (SUM, MEAN):
+        raise InputError(f"{path}: normalize={normalize}: there are {SUM} and {MEAN}.")
+    return made
 
 
 def selection_among(made: GroupFile, examples: Sequence[Example], path: Path) -> Selection:

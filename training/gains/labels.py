@@ -18,7 +18,7 @@ from training.data.records import Example, write_gains
 from training.data.split import BY_USERS, DataSplit, way_of
 from training.gains.auxiliary import RayAuxiliary, auxiliary_model
 from training.gains.corpus import (
-    Origin,
+    ScoreProvenance,
     check_scored,
     examples_of,
     left_unscored,
@@ -130,7 +130,7 @@ class KeptScores:
     scored; ``division``: the examples to learn from and to choose by; ``test``: the examples to measure with."""
 
     options: TrainingOptions
-    origins: dict[str, Origin]
+    origins: dict[str, ScoreProvenance]
     division: DataSplit
     test: list[Example]
 
@@ -148,7 +148,7 @@ def scored_before(run: Run) -> KeptScores:
     splits = (TRAIN, DEV, *(take_scores(corpora, options.scores, work) & {TEST}))
     check_scored(corpora, splits, work)
     origins = origins_of(corpora, splits, work)
-    origin = next(iter(origins.values()), Origin(options.aux, options.template, BY_USERS))
+    origin = next(iter(origins.values()), ScoreProvenance(options.aux, options.template, BY_USERS))
     first: Mapping[str, Any] = next(iter(origin.extents.values()), {})
     examples = {
         split: [example for corpus in corpora for example in examples_of(corpus, split, work, options.normalize)]

@@ -73,7 +73,7 @@ class DiscoverOptions:
 
 @bundled
 def discover(options: DiscoverOptions, asking: PairsOptions) -> None:
-    """Discover traits that tell the texts an annotator chooses from the others, with any chat model.
+    """Discover traits in which the texts an annotator chose differ from the rejected ones, with any chat model.
 
     Every reply is kept: repeat an interrupted command and it goes on where it stopped.
     """

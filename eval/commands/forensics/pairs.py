@@ -159,7 +159,7 @@ def pair_models(options: MannerOptions, outputs: Outputs, json: str | None) -> N
             write_json(json or "-", models_head(options, settings).to_json() | {"estimate": estimates})
             return
         rounds = [first.ask(f"answers of {names[0]}", questions)]
-        rounds.append(replace(second, terms=rounds[0].left_of(second.terms)).ask(f"answers of {names[1]}", questions))
+        rounds.append(replace(second, limits=rounds[0].left_of(second.limits)).ask(f"answers of {names[1]}", questions))
         answers = [[answer_of(reply) for reply in each.replies()] for each in rounds]
     data = model_pairs(prompts, [[answer.text for answer in mine] for mine in answers], names)
     counted = {name: counts(mine) for name, mine in zip(names, answers, strict=True)}

@@ -30,7 +30,7 @@ from eval.drafts.comparison import (
     left_out,
     mean_of_sums,
     metrics_in,
-    with_costs,
+    with_edges_and_costs,
 )
 from eval.drafts.public_data import BENCHMARKS, Benchmark, BenchmarkData, read_benchmark
 from eval.drafts.systems import BASELINE, System, k_shot_system, zero_shot_system
@@ -43,7 +43,7 @@ from eval.stats.proportions import add_holm
 from pearl import __version__
 from pearl.cli.options import known
 from pearl.models.asking.write import WrittenText, is_no_draft, write_drafts
-from pearl.settings import EMBEDDED
+from pearl.settings import EMBEDDED, load_settings
 from pearl.stats.bootstrap import Bootstrap, Floats
 from pearl.stats.chance import exchange_p
 from retriever.models.bertscore import BertScore
@@ -160,8 +160,10 @@ def drafts_report(
     for system, drafts in zip(systems, written, strict=True):
         whole = list(compress(drafts, together))
         texts = [draft.text or "" for draft in whole]
-        measured[system.name] = with_costs(target_metrics.measure(texts, system.documents(together)), whole)
-    result = compared(usable, target_metrics.metrics, measured, systems, options.seed)
+        by_target = target_metrics.measure(texts, system.documents(together))
+        measured[system.name] = with_edges_and_costs(by_target, usable, whole)
+    metrics = [metric for metric in target_metrics.metrics if metric.name in measured[NONE].features]
+    result = compared(usable, metrics, measured, systems, options.seed)
     for row, drafts in zip(result["systems"], written, strict=True):
         row |= counts(drafts) | {"refused": sum(map(is_no_draft, drafts))}
     return {"requests": len(cases), **result}
@@ -272,7 +274,8 @@ def card_of(
     compared."""
     read = {"files": data.files, "sha256": data.sha256, "read": dict(data.ledger.read)}
     drawn = {"users": options.users, "targets": options.targets, "past": options.past, "seed": options.seed}
-    return {"benchmark": chosen.name, **read, **drawn, "template": chosen.template, **made, "version": __version__}
+    made = {"template": chosen.template, "encoder": load_settings().encoder, **made}
+    return {"benchmark": chosen.name, **read, **drawn, **made, "version": __version__}
 
 
 def head_of(options: BenchmarkOptions, name: str) -> Head:

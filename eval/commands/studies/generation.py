@@ -144,8 +144,7 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class ScoredDrafts:
-    """Measures of drafts, and for each request the retriever's best score s1, whose documents the drafts were made
-    with."""
+    """Measures of one system's drafts, and for each request s1: the highest score its retriever gave a document."""
 
     top_scores: Floats  # s1 of each request, (N,)
     measured: Measures
@@ -202,8 +201,8 @@ def generation_report(
     *,
     stances: str | None,
 ) -> dict[str, Any]:
-    """Make all figures of the systems' drafts; ``written[i]`` are the drafts of system i. Only requests for which every
-    system has a draft are measured; failed drafts are counted. Raises ChatError if no request is left."""
+    """Measure and compare the systems' drafts, ``written[i]`` of system i, on the requests for which every system has
+    one; count failed drafts. ``stances``: as in :class:`TargetMetrics`. Raises ChatError if no request is left."""
     together = complete(written)
     usable = list(compress(cases, together))
     target_metrics = TargetMetrics.of(usable, bertscore, stances)

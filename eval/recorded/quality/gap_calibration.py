@@ -59,7 +59,7 @@ class ScoredComparison:
 
 
 def experts_report(triplets: Sequence[RankedTriplet], options: ExpertOptions) -> dict[str, Any]:
-    """Agreement with the scores by gap, experts' ranks by domain and model, and printed figures next to ours."""
+    """Report how often experts agree with the scores, by score gap, how they rank versions, and the paper's figures."""
     counts = Counter(len(triplet.rankings) for triplet in triplets)
     counted = of_raters(triplets, options.raters)
     pairs = [pair for triplet in counted for pair in majority_words(triplet, options.majority)]

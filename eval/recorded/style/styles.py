@@ -113,7 +113,7 @@ def styles_key(style: str | Sequence[str] | None) -> str:
 
 
 def check_style(name: str, *, param: str = "style") -> str:
-    """The name in STYLES, as :func:`style_named` finds it. Raises InputError that lists the styles."""
+    """Return the name as STYLES spells it, ignoring case, hyphens and ampersands. Raises InputError that lists them."""
     style = style_named(name)
     if style is None:
         raise InputError(f"'{name}' is none of {', '.join(STYLES)}.", param=param)

@@ -11,7 +11,7 @@ from typing import Any
 from pearl.errors import PearlError
 from pearl.models.asking.cost import NO_PRICES, NO_USAGE, CallEstimate, SpendingCap
 from pearl.models.asking.kept import Question, ReplyStore, key_of
-from pearl.models.asking.patience import OUT_OF_TIME, UNWATCHED, Ask, Failed, Patience, Watch, asking
+from pearl.models.asking.patience import OUT_OF_TIME, UNREPORTED, Ask, Failed, Patience, ProgressReporter, asking
 from pearl.models.chat.base import ChatModel, Decoding, Message, Reply
 from pearl.models.prompts import MESSAGE_OVERHEAD
 from pearl.records import Prices, Usage
@@ -41,7 +41,7 @@ class AskedModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class CallLimits:
     """The limits of a run of questions: calls at once, cost, and time."""
 
     in_flight: int = 8  # calls under way at once
@@ -94,12 +94,12 @@ async def ask_all(
     judge: AskedModel,
     questions: Iterable[Question],
     store: ReplyStore,
-    terms: Terms,
-    watch: Watch,
+    limits: CallLimits,
+    watch: ProgressReporter,
 ) -> AskingOutcome:
     """Ask the questions that have no stored reply, and store the replies, even if the run breaks off. Raises ChatError
     when the endpoint is down, and PearlError when the cap on the cost is reached."""
-    run = _Run(judge, _missing(judge, questions, store), store, terms, watch)
+    run = _Run(judge, _missing(judge, questions, store), store, limits, watch)
     try:
         return await run.run()
     except ExceptionGroup as group:  # no `except*`: what is raised there, Python before 3.11.4 puts into a group
@@ -125,7 +125,7 @@ async def generate(
     prompts: Sequence[tuple[Message, ...]],
     decoding: Decoding,
     store: ReplyStore,
-    watch: Watch = UNWATCHED,
+    watch: ProgressReporter = UNREPORTED,
     go_on: Callable[[], bool] = lambda: True,
     in_flight: int = 1,
     spending: SpendingCap | None = None,
@@ -138,8 +138,8 @@ async def generate(
     writer, questions = _writer(model, identity, decoding), [Question(prompt) for prompt in prompts]
     if spending is not None:
         writer = replace(writer, count_tokens=model.count_tokens)
-    terms = Terms(in_flight, spending=spending, go_on=go_on, refuse_empty=True)
-    return list(replies(writer, questions, store, await ask_all(writer, questions, store, terms, watch)))
+    limits = CallLimits(in_flight, spending=spending, go_on=go_on, refuse_empty=True)
+    return list(replies(writer, questions, store, await ask_all(writer, questions, store, limits, watch)))
 
 
 def missing(
@@ -174,15 +174,20 @@ class _Run:
     """A run in which workers take questions from one iterator and another task commits the replies."""
 
     def __init__(
-        self, judge: AskedModel, todo: Iterator[tuple[bytes, Question]], store: ReplyStore, terms: Terms, watch: Watch
+        self,
+        judge: AskedModel,
+        todo: Iterator[tuple[bytes, Question]],
+        store: ReplyStore,
+        limits: CallLimits,
+        watch: ProgressReporter,
     ) -> None:
         self._judge = judge
         self._todo = todo
         self._kept = store
-        self._terms = terms
+        self._limits = limits
         self._watch = watch
-        self._patience = Patience(judge.ask, watch.waits, go_on=terms.go_on)
-        self._spending = terms.spending or SpendingCap(terms.prices, terms.cap)
+        self._patience = Patience(judge.ask, watch.waits, go_on=limits.go_on)
+        self._spending = limits.spending or SpendingCap(limits.prices, limits.cap)
         self._new = asyncio.Event()
         self._committed = 0.0
         self._capped = False
@@ -194,7 +199,7 @@ class _Run:
             async with asyncio.TaskGroup() as group:
                 committing = group.create_task(self._commit())
                 async with asyncio.TaskGroup() as workers:
-                    for _ in range(self._terms.in_flight):
+                    for _ in range(self._limits.in_flight):
                         workers.create_task(self._work())
                 committing.cancel()
         finally:
@@ -226,7 +231,7 @@ class _Run:
                 # an endpoint that does not say what it used is taken to have used all it may
                 self._spending.settle(most, reply.usage if reply.usage.total_tokens else most)
                 reply = replace(reply, seconds=time.monotonic() - asked_at)
-                if self._terms.refuse_empty and not storable(reply.text).strip():
+                if self._limits.refuse_empty and not storable(reply.text).strip():
                     reply = Failed(EMPTY_ANSWER)
             if isinstance(reply, Failed):
                 self._outcome.failed[key] = reply

@@ -33,7 +33,7 @@ class Failed:
 Ask: TypeAlias = Callable[[Sequence[Message], Decoding], Awaitable[Reply]]
 
 
-class Watch(Protocol):
+class ProgressReporter(Protocol):
     """Observes the progress of a run."""
 
     def advance(self, failed: bool) -> None: ...
@@ -43,7 +43,7 @@ class Watch(Protocol):
         ...
 
 
-class Unwatched:
+class Unreported:
     def advance(self, failed: bool) -> None:
         pass
 
@@ -51,7 +51,7 @@ class Unwatched:
         pass
 
 
-UNWATCHED = Unwatched()
+UNREPORTED = Unreported()
 
 
 def asking(model: ChatModel) -> Ask:

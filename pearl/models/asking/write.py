@@ -12,7 +12,7 @@ from pearl.errors import ContextExceeded
 from pearl.models.asking.ask import EMPTY_ANSWER, generate, missing
 from pearl.models.asking.cost import SpendingCap
 from pearl.models.asking.kept import ReplyStore
-from pearl.models.asking.patience import UNWATCHED, Failed, Watch
+from pearl.models.asking.patience import UNREPORTED, Failed, ProgressReporter
 from pearl.models.chat.base import ChatModel, Decoding, Reply
 from pearl.models.prompts import (
     Prompt,
@@ -51,7 +51,7 @@ class WritingContext:
     identity: str  # of the model, in the keys of its answers
     decoding: Decoding
     kept: ReplyStore
-    watch: Callable[[str, int], Watch] = lambda label, total: UNWATCHED  # observes drafts, or revisions
+    watch: Callable[[str, int], ProgressReporter] = lambda label, total: UNREPORTED  # observes drafts, or revisions
     budget: Budget = field(default_factory=lambda: Budget(None))  # time allowed
     in_flight: int = 1  # calls under way at once
     spending: SpendingCap | None = None

@@ -21,24 +21,24 @@ from pearl.text.shown_urls import is_loopback
 if TYPE_CHECKING:
     from pearl.models.weights.table import Weights
 
-Undisturbed = Callable[[], AbstractContextManager[None]]
+CpuGuard = Callable[[], AbstractContextManager[None]]
 # makes a model and loads no weights; the second argument is entered while this machine itself generates, the third is
 # the number of drafts it may write at once
-Maker = Callable[[Settings, Undisturbed, int], ChatModel]
+Maker = Callable[[Settings, CpuGuard, int], ChatModel]
 
 
-def endpoint(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
+def endpoint(settings: Settings, cpu_guard: CpuGuard, copies: int) -> ChatModel:
     from pearl.models.chat.endpoint import EndpointChatModel
 
     return EndpointChatModel.from_settings(settings)
 
 
-def embedded(settings: Settings, undisturbed: Undisturbed, copies: int) -> ChatModel:
+def embedded(settings: Settings, cpu_guard: CpuGuard, copies: int) -> ChatModel:
     from pearl.models.chat.gguf_chat import CONTEXT_TOKENS, GgufChatModel
 
     _, path = embedded_file(settings)
     context = settings.llm_context_tokens or CONTEXT_TOKENS
-    model = GgufChatModel(path, context_tokens=context, undisturbed=undisturbed, copies=copies, home=settings.home)
+    model = GgufChatModel(path, context_tokens=context, cpu_guard=cpu_guard, copies=copies, home=settings.home)
     if _named(settings) and settings.cluster is None:  # a file that a person brought may be half of one
         model.check_file()
     return model
@@ -58,23 +58,23 @@ def _named(settings: Settings) -> str | None:
     return None if settings.llm_base_url or settings.llm_api_key else settings.llm_model
 
 
-def make_chat_model(settings: Settings, undisturbed: Undisturbed = nullcontext, in_flight: int = 1) -> ChatModel:
+def make_chat_model(settings: Settings, cpu_guard: CpuGuard = nullcontext, in_flight: int = 1) -> ChatModel:
     """Make the chat model of the settings; weights load on first use. Raises InputError when a setting is missing.
 
-    ``undisturbed``: context to enter while this machine generates; ``in_flight``: the number of concurrent calls.
+    ``cpu_guard``: context to enter while this machine generates; ``in_flight``: the number of concurrent calls.
     """
     if settings.cluster is None:
-        return _made_here(settings, undisturbed, calls_at_once(settings, in_flight))
+        return _made_here(settings, cpu_guard, calls_at_once(settings, in_flight))
     from pearl.models.chat.ray_chat import of_workers
 
     calls = _calls_of_worker(settings, settings.cluster.connect(), in_flight)
     return of_workers(_made_here(settings), settings, calls, _made_in_worker)
 
 
-def _made_here(settings: Settings, undisturbed: Undisturbed = nullcontext, copies: int = 1) -> ChatModel:
+def _made_here(settings: Settings, cpu_guard: CpuGuard = nullcontext, copies: int = 1) -> ChatModel:
     module, _, function = ENGINES[settings.engine].maker.partition(":")
     make: Maker = getattr(import_module(module), function)
-    return make(settings, undisturbed, copies)
+    return make(settings, cpu_guard, copies)
 
 
 def _made_in_worker(settings: Settings, copies: int) -> ChatModel:

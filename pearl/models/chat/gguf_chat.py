@@ -82,15 +82,15 @@ class GgufChatModel:
         path: Path,
         *,
         context_tokens: int = CONTEXT_TOKENS,
-        undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext,
+        cpu_guard: Callable[[], AbstractContextManager[None]] = nullcontext,
         copies: int = 1,
         home: Path | None = None,
     ) -> None:
-        """``context_tokens``: upper limit, if the model was trained for more; ``undisturbed``: a context entered while
+        """``context_tokens``: upper limit, if the model was trained for more; ``cpu_guard``: a context entered while
         the model generates, so that other work can yield; ``home``: the folder that keeps the measured speed."""
         self._path = path
         self._most_context = context_tokens
-        self._undisturbed = undisturbed
+        self._cpu_guard = cpu_guard
         self._copies = copies
         self._turns = ThreadPoolExecutor(max_workers=copies, thread_name_prefix="embedded-llm")
         self._loading = threading.Lock()
@@ -148,7 +148,7 @@ class GgufChatModel:
         def heard(event: Event) -> bool:
             return left() or answer.take(event)
 
-        with self._undisturbed():
+        with self._cpu_guard():
             if not left():
                 self._kept = prompt
                 engine.complete(prompt, self._stopped(decoding), heard)

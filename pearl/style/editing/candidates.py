@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from pearl.errors import ChatError, ContextExceeded, InputError
-from pearl.models.asking.ask import AskedModel, AskingOutcome, Terms, ask_all, replies
+from pearl.models.asking.ask import AskedModel, AskingOutcome, CallLimits, ask_all, replies
 from pearl.models.asking.kept import Question, ReplyStore
-from pearl.models.asking.patience import OUT_OF_TIME, Failed, Watch, asking
+from pearl.models.asking.patience import OUT_OF_TIME, Failed, ProgressReporter, asking
 from pearl.models.chat.base import ChatModel, Reply, complete
 from pearl.models.runtime.side_by_side import side_by_side
 from pearl.records import Usage
@@ -79,10 +79,10 @@ class EditingContext:
     model: ChatModel
     identity: str  # of the model, in the keys of its replies
     kept: ReplyStore
-    terms: Terms
+    limits: CallLimits
 
     async def candidates(
-        self, draft: str, count: int, watch: Watch, instructions: str = ""
+        self, draft: str, count: int, watch: ProgressReporter, instructions: str = ""
     ) -> tuple[list[Candidate], AskingOutcome]:
         """Ask for ``count`` candidates, or read their stored replies; return them, and what the asking used. Raises
         ChatError when the model is down, PearlError at the cap on cost."""
@@ -92,7 +92,7 @@ class EditingContext:
             return [Candidate(None, error.code)] * count, AskingOutcome()
         editor = AskedModel(asking(self.model), self.identity, decoding, self.model.count_tokens, self.model.name)
         questions = [Question(messages, sample) for sample in range(count)]
-        outcome = await ask_all(editor, questions, self.kept, self.terms, watch)
+        outcome = await ask_all(editor, questions, self.kept, self.limits, watch)
         return [candidate_of(draft, reply) for reply in replies(editor, questions, self.kept, outcome)], outcome
 
 

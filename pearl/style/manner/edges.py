@@ -23,7 +23,7 @@ from pearl.text.recipients import ADDRESS, same_recipient_key
 from pearl.text.words import FULL_STOPS
 
 LEAST = 3  # texts, of which an edge is known; as many to one recipient are a manner towards them
-KEPT, HISTORIES = 2_000, 32  # texts, and histories, whose parts are kept
+KEPT, HISTORIES = 2_000, 8  # texts, and histories, whose parts are kept
 LATEST = 20  # texts that count: a person who begins otherwise since then begins otherwise
 LOOKED_AT = 10 * LATEST  # texts among which those to the recipient are looked for
 AGREED = 4  # latest texts with one form, which is the person's now

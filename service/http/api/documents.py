@@ -356,7 +356,7 @@ class DocumentChange(KnownFields):
 @router.patch("/{id:path}", summary="Move a document to another voice, or say whether it is yours")
 @writes
 def change_document(services: ServicesDep, caller: Caller, id: DocumentId, body: DocumentChange) -> DocumentOut:
-    """The document keeps a voice set here when it is imported again. A voice that does not exist is made."""
+    """Set the voice, created if new and kept when the document is imported again, or whether drafts learn from it."""
     if "voice" not in body.model_fields_set and body.mine is None:
         raise InputError("Say what to change: 'voice' or 'mine'.", param="voice", code="missing_field")
     user_id = caller.user.id

@@ -62,7 +62,7 @@ class Remark:
     text: str
 
 
-class Flaws:
+class ParseWarnings:
     """Parts of imported documents that had to be left out, counted by kind for the summary."""
 
     def __init__(self) -> None:

@@ -14,7 +14,17 @@ from typing import Any
 
 from pearl.errors import InputError
 from service.importing.sources.archive import LINKED, FolderEntry, folder_entries, unread
-from service.importing.sources.base import NO_TEXT, NOT_MINE, Flaws, Importer, Item, Items, LeftOut, Options, Remark
+from service.importing.sources.base import (
+    NO_TEXT,
+    NOT_MINE,
+    Importer,
+    Item,
+    Items,
+    LeftOut,
+    Options,
+    ParseWarnings,
+    Remark,
+)
 from service.importing.sources.notes.blocks import divide, only_links
 from service.importing.sources.notes.dates import NoteDates
 from service.importing.sources.notes.files import NOTION_ID, NoteFile, blocks_of, read_note, text_field, title_of
@@ -64,7 +74,7 @@ class MarkdownImporter(Importer):
         files = _files(root)
         if not files:
             raise InputError(f"{shown}: there is no {', '.join(SUFFIXES)} file in it.{self.advice}", code="no_files")
-        flaws, writers = Flaws(), Counter[str]()
+        flaws, writers = ParseWarnings(), Counter[str]()
         dates = NoteDates(root if root.is_dir() else shown, lambda: _all_fields(files), flaws)
         for entry in files:
             options.advance(1)
@@ -94,7 +104,7 @@ def _files(source: Path) -> list[FolderEntry]:
     ]
 
 
-def _items(note: NoteFile, named: str, dates: NoteDates, flaws: Flaws, options: Options) -> Iterator[Item]:
+def _items(note: NoteFile, named: str, dates: NoteDates, flaws: ParseWarnings, options: Options) -> Iterator[Item]:
     where = note.name
     reason = _why_left_out(note, options)
     if reason:
@@ -134,7 +144,7 @@ def _all_fields(files: list[FolderEntry]) -> Iterator[tuple[str, dict[str, Any]]
     for entry in files:
         if not entry.is_link and entry.path.is_file():  # a pipe can be read once
             with suppress(InputError):
-                yield entry.name, read_note(entry, Flaws()).fields
+                yield entry.name, read_note(entry, ParseWarnings()).fields
 
 
 def _remarks(writers: Counter[str], options: Options) -> Iterator[Remark]:

@@ -3,12 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eval.drafts.cases import Case
 from eval.drafts.comparison import (
     CLAIM_KINDS,
     METRICS,
     Measures,
     TargetMetrics,
     chances,
+    edges_kept,
     macro_f1_of_sums,
     metrics_in,
     mixed,
@@ -16,7 +18,8 @@ from eval.drafts.comparison import (
 )
 from eval.drafts.stance import NTA, YTA
 from eval.report.metric import differences, figures
-from pearl.records import Document
+from eval.retrieval.gains import GainsRecord
+from pearl.records import Document, Request
 from pearl.stats.bootstrap import Bootstrap
 
 
@@ -121,3 +124,20 @@ def test_mixing_picks_or_weighs():
     assert figure("rouge1", mixed(np.array([1.0, 0, 0, 0]), first, second)) == 0.25
     assert figure("rouge1", mixed(np.full(4, 0.3), first, second)) == pytest.approx(0.3)
     assert figure("rouge1", mixed(np.ones(4), first, second)) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "draft", "share"),
+    [
+        ("Hello Dev,\n\n", "\n\nMind the tide,\nOtti", "Hello Dev,\n\nYes.\n\nMind the tide,\nOtti", 1.0),
+        ("Hello Dev,\n\n", "\n\nMind the tide,\nOtti", "Hello Dev! Yes.\n\nBest,\nOtti", 0.5),
+        ("Hello Dev,\n\n", "\n\nMind the tide,\nOtti", "Dear Dev, yes.", 0.0),
+        ("Hi,\n\n", "\n\nBest,\nAl", "This is the Best, Also fine. Hi, all", 0.0),
+        ("", "", "Hello Dev, yes.", None),
+    ],
+)
+def test_edges_that_a_draft_keeps(before, after, draft, share):
+    days = ("Monday", "Tuesday", "Friday", "Sunday")
+    history = tuple(Document(day, f"{before}{day} is fine.{after}", len(day)) for day in days)
+    record = GainsRecord(Request("Dev asks about the ladder"), "otti", "1", "Yes.", history, (0.0,) * len(history))
+    assert edges_kept(Case(record, "user otti", "Yes."), draft) == (share if share is None else pytest.approx(share))

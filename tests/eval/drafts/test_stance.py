@@ -4,10 +4,8 @@ import pytest
 
 from eval.drafts.stance import AS_PUBLISHED, NTA, NTA_KEYWORDS, YTA, YTA_KEYWORDS, stance
 
-
-@pytest.mark.parametrize(
-    "text",
-    [
+TAKEN = {
+    YTA: [
         "YTA",
         "yta. grow up",
         "Y.T.A. sorry",
@@ -31,14 +29,7 @@ from eval.drafts.stance import AS_PUBLISHED, NTA, NTA_KEYWORDS, YTA, YTA_KEYWORD
         "People will call you NTA, but YTA",
         "> NTA\nNo. YTA.",
     ],
-)
-def test_yta(text: str):
-    assert stance(text) == YTA
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+    NTA: [
         "NTA",
         "Nta, they are rude",
         "**NTA**",
@@ -56,14 +47,7 @@ def test_yta(text: str):
         "> YTA\nNTA",
         "It's NTA from me",
     ],
-)
-def test_nta(text: str):
-    assert stance(text) == NTA
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+    None: [
         "",
         "data analytics",
         "NTA but YTA for the second part",
@@ -97,9 +81,12 @@ def test_nta(text: str):
         "NTAs everywhere",
         "> NTA",
     ],
-)
-def test_neither(text: str):
-    assert stance(text) is None
+}
+
+
+@pytest.mark.parametrize(("taken", "text"), [(taken, text) for taken, texts in TAKEN.items() for text in texts])
+def test_the_stance_that_a_text_takes(taken: str | None, text: str):
+    assert stance(text) == taken
 
 
 @pytest.mark.parametrize("piece", ["a ", "you are ", "lyly", "YTA ", "not ", " ", ">\n"])

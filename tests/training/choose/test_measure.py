@@ -11,13 +11,13 @@ from training.choose.measure import (
     LEAST_REQUESTS,
     LeadOverBaseline,
     better_in,
+    compare_with_baselines,
     floor_of,
     floors,
     helps_of,
     measure,
     measure_domains,
     qualities,
-    worth_on,
 )
 
 
@@ -169,7 +169,7 @@ def test_it_is_compared_with_the_best_baseline_on_the_same_requests(make_example
     """The gains are 10 and -1; a request names the topic, so BM25 finds it, and nothing can be surely better."""
     dev = make_examples(36)
     known = [example.gains for example in dev]
-    best = worth_on(known, dev, word_encoder(), own=True, seed=0)
+    best = compare_with_baselines(known, dev, word_encoder(), own=True, seed=0)
     assert (best.requests, best.top1_gain) == (36, 10.0)
     assert best.baseline_top1_gain == 10.0
     assert best.better_in == 0.0
@@ -178,6 +178,6 @@ def test_it_is_compared_with_the_best_baseline_on_the_same_requests(make_example
 
 def test_what_no_baseline_sees_is_surely_better(make_examples, word_encoder):
     dev = [replace(example, gains=np.roll(example.gains, 1)) for example in make_examples(36)]
-    found = worth_on([example.gains for example in dev], dev, word_encoder(), own=True, seed=0)
+    found = compare_with_baselines([example.gains for example in dev], dev, word_encoder(), own=True, seed=0)
     assert found.better_in == 1.0
     assert found.doubts == ()

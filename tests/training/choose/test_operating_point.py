@@ -56,7 +56,7 @@ def account(curve: Points, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("setting", "curve", "number", "value", "unchanged", "extent"),
+    ("setting", "curve", "number", "value", "unchanged", "coverage"),
     [
         (THETA, HELPS[::-1], -1.0, 0.24, 0.20, 0.25),  # of equal thetas the one that revises least
         (THETA, HARMS, None, 0.20, 0.20, 0.0),
@@ -65,9 +65,9 @@ def account(curve: Points, **more: Any) -> dict[str, Any]:
         (MARGIN, MARGIN_HARMS, None, 0.25, 0.25, 4.0),
     ],
 )
-def test_the_number_that_helps_most_and_changes_least(setting, curve, number, value, unchanged, extent):
+def test_the_number_that_helps_most_and_changes_least(setting, curve, number, value, unchanged, coverage):
     choice = choose_number(setting, account(curve), "rouge2")
-    assert (choice.number, choice.value, choice.unchanged, choice.extent) == (number, value, unchanged, extent)
+    assert (choice.number, choice.value, choice.unchanged, choice.coverage) == (number, value, unchanged, coverage)
     assert choice.curve == curve
 
 

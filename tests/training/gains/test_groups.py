@@ -289,3 +289,10 @@ def test_a_files_groups_are_of_the_examples_that_are_trained_on(tmp_path):
         with pytest.raises(InputError, match=complaint) as caught:
             selection_among(made, wrong, tmp_path / "g.parquet")
         assert caught.value.message.startswith(f"--groups {tmp_path / 'g.parquet'}: request 'q")
+
+
+def test_groups_of_another_kind_of_gain_are_refused(tmp_path):
+    made = select_from([write_scores(tmp_path / "s.parquet")], SelectionOptions())
+    write_groups(replace(made, description=made.description | {"normalize": "median"}), tmp_path / "g.parquet")
+    with pytest.raises(InputError, match=r"g\.parquet: normalize=median: there are sum and mean"):
+        read_groups(tmp_path / "g.parquet")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from service.importing.sources.mails.introductions import NAMED_QUOTE, find_introductions, is_frame
+from service.importing.sources.mails.attribution_lines import NAMED_QUOTE, find_attribution_lines, is_frame
 from service.importing.sources.mails.phrases import DEVICES, DISCLAIMERS, FOOTERS, LEAVE, PAPER, sign_offs
 from service.importing.sources.quotes import LINE_CHARACTERS, QUOTE_MARK, Parts, tidy
 
@@ -45,7 +45,7 @@ def split_mail(text: str, author: str = "") -> Parts:
     """Separate the author's own lines, without the signature, from the quoted lines, without their marks. ``author``:
     the author's name, if known.
 
-    Below an introduction ("On Monday Bob wrote:") lines without a ``>`` are the author's answers if the first line
+    Below an attribution line ("On Monday Bob wrote:") lines without a ``>`` are the author's answers if the first line
     there has a ``>``; else all that follows is quoted.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -55,7 +55,7 @@ def split_mail(text: str, author: str = "") -> Parts:
     quoted: list[str] = []
     start = 0
     introduced = False
-    for header_start, header_end in [*find_introductions(lines), (len(lines), len(lines))]:
+    for header_start, header_end in [*find_attribution_lines(lines), (len(lines), len(lines))]:
         section = lines[start:header_start]
         mark = _mark_of(section) if introduced else QUOTE_MARK
         if mark is None:
@@ -118,7 +118,7 @@ def latest_quoted(quoted: str) -> str:
 
 
 def _mark_of(lines: list[str]) -> re.Pattern[str] | None:
-    """Return the pattern of the quote marks below an introduction; None if the first line has no mark."""
+    """Return the pattern of the quote marks below an attribution line; None if the first line has no mark."""
     first = next((line for line in lines if line.strip()), "")
     return next((mark for mark in (QUOTE_MARK, NAMED_QUOTE) if mark.match(first)), None)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pearl.errors import InputError
 from pearl.text.usable import parse_timestamp
-from service.importing.sources.base import SHOWN, Flaws, Remark
+from service.importing.sources.base import SHOWN, ParseWarnings, Remark
 from service.importing.sources.dates import DATED_NAME, NamedDate, date_in_name, possible_orders, read_date
 from service.process.git_process import git_answer, run_git, split_at_nul
 
@@ -33,7 +33,7 @@ class NoteDates:
     as 03/04/2023 begin with the day."""
 
     def __init__(
-        self, folder: Path, notes: Callable[[], Iterable[tuple[str, Mapping[str, Any]]]], flaws: Flaws
+        self, folder: Path, notes: Callable[[], Iterable[tuple[str, Mapping[str, Any]]]], flaws: ParseWarnings
     ) -> None:
         self._folder = folder
         self._notes = notes

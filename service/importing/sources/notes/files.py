@@ -11,7 +11,7 @@ from pearl.errors import InputError
 from pearl.text.history.files import UTF_16
 from pearl.text.history.watched import open_watched
 from service.importing.sources.archive import FolderEntry
-from service.importing.sources.base import Flaws
+from service.importing.sources.base import ParseWarnings
 from service.importing.sources.notes.blocks import Block, own_blocks, without_code
 from service.importing.sources.notes.front_matter import (
     MAX_HEAD_CHARACTERS,
@@ -51,7 +51,7 @@ class NoteFile:
     left_out: str | None = None  # the reason, where the program that wrote it says that it is no text
 
 
-def read_note(entry: FolderEntry, flaws: Flaws) -> NoteFile:
+def read_note(entry: FolderEntry, flaws: ParseWarnings) -> NoteFile:
     path = entry.path
     if path.suffix.lower() in OFFICE_SUFFIXES:
         fields, body = read_office(path)
@@ -89,7 +89,7 @@ def read_note(entry: FolderEntry, flaws: Flaws) -> NoteFile:
     return NoteFile(path, entry.name, fields, head, body)
 
 
-def blocks_of(note: NoteFile, flaws: Flaws) -> list[Block]:
+def blocks_of(note: NoteFile, flaws: ParseWarnings) -> list[Block]:
     suffix = note.path.suffix.lower()
     if suffix in OFFICE_SUFFIXES:
         return office_blocks(note.body)

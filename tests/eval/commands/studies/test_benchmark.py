@@ -57,7 +57,7 @@ def test_all_systems_in_one_table_and_a_card(benchmark, writer):
     assert found["differences"][-1]["rouge1"]["against"] in SYSTEMS[:-1]
     card = found["card"]
     assert len(card["sha256"]) == len(card["prompts_sha256"]) == 64
-    assert ("mock" in card["model"], card["seed"], card["k"]) == (True, 0, 1)
+    assert ("mock" in card["model"], card["encoder"], card["seed"], card["k"]) == (True, "embedded", 0, 1)
     assert "eval benchmark history --data " in found["command"]
 
     calls = len(writer.bodies)

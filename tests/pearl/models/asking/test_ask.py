@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from pearl.errors import ChatError, ChatRefused, PearlError
-from pearl.models.asking.ask import AskedModel, Terms, ask_all, replies, survey
+from pearl.models.asking.ask import AskedModel, CallLimits, ask_all, replies, survey
 from pearl.models.asking.cost import NO_PRICES, SpendingCap
 from pearl.models.asking.kept import Question, open_replies
 from pearl.models.asking.patience import Failed, asking
@@ -24,7 +24,7 @@ def questions(size, samples=1):
     return [Question((Message("user", f"question {n}"),), sample) for n in range(size) for sample in range(samples)]
 
 
-class Watch:
+class ProgressReporter:
     def __init__(self):
         self.done, self.failed, self.waited = 0, 0, []
 
@@ -39,12 +39,12 @@ class Watch:
 def judging(judge_endpoint, tmp_path):
     """Ask these questions through the SDK: what came of it, and the replies."""
 
-    def run(asked, watch=None, **terms):
+    def run(asked, watch=None, **limits):
         async def work(kept):
             model = EndpointChatModel(model="mock", base_url=judge_endpoint.address, max_retries=0)
             judge = AskedModel(asking(model), "mock", DECODING, model.count_tokens)
             try:
-                done = await ask_all(judge, asked, kept, Terms(**terms), watch or Watch())
+                done = await ask_all(judge, asked, kept, CallLimits(**limits), watch or ProgressReporter())
                 return done, list(replies(judge, asked, kept, done))
             finally:
                 await model.close()
@@ -59,14 +59,14 @@ def fake_judge(model):
     return AskedModel(asking(model), model.name, DECODING, model.count_tokens)
 
 
-def ask_fake(model, asked, path, **terms):
+def ask_fake(model, asked, path, **limits):
     with open_replies(path) as kept:
-        return asyncio.run(ask_all(fake_judge(model), asked, kept, Terms(**terms), Watch()))
+        return asyncio.run(ask_all(fake_judge(model), asked, kept, CallLimits(**limits), ProgressReporter()))
 
 
 def test_only_what_is_not_kept_is_asked(judging, judge_endpoint):
     judge_endpoint.says = lambda body: f"reply to {body['messages'][0]['content']}"
-    watch = Watch()
+    watch = ProgressReporter()
     done, found = judging(questions(5), watch)
     assert (done.calls, done.usage, watch.done) == (5, Usage(500, 50), 5)
     assert found == [Reply(f"reply to question {n}", "stop", Usage(100, 10)) for n in range(5)]
@@ -101,7 +101,7 @@ def test_so_many_in_flight_and_no_more(judging, judge_endpoint):
 
 def test_a_rate_limit_is_waited_out_with_the_request_unchanged(judging, judge_endpoint):
     judge_endpoint.refuses = lambda n: (429, {"retry-after": "1"}) if n <= 11 else None
-    watch = Watch()
+    watch = ProgressReporter()
     done, found = judging(questions(10), watch, in_flight=10)
     assert all(isinstance(each, Reply) for each in found)
     assert 2 <= len(watch.waited) < 10  # told once for all calls
@@ -146,7 +146,7 @@ def test_before_asking(tmp_path):
 def test_a_cap_is_never_passed(judging, judge_endpoint):
     """A call costs 100 + 10 tokens of 1.0 each, but may cost 50 for its answer and about 12 for its prompt."""
     judge_endpoint.usage = {"prompt_tokens": 10, "completion_tokens": 10}
-    watch = Watch()
+    watch = ProgressReporter()
     prices = Prices(1e6, 1e6)
     with pytest.raises(PearlError, match="--max-cost 200: stopped after") as caught:
         judging(questions(50), watch, in_flight=8, prices=prices, cap=200.0)
@@ -170,9 +170,12 @@ def test_nobody_waits_for_a_call_that_the_cap_has_stopped(tmp_path):
             raise ChatRefused("no")
         return Reply("BOTH", "stop", Usage(1))
 
-    judge, terms = AskedModel(ask, "mock", Decoding(max_tokens=0), len), Terms(3, prices=Prices(1e6, 1e6), cap=100.0)
+    judge, limits = (
+        AskedModel(ask, "mock", Decoding(max_tokens=0), len),
+        CallLimits(3, prices=Prices(1e6, 1e6), cap=100.0),
+    )
     with open_replies(tmp_path / "replies.sqlite") as kept, pytest.raises(PearlError, match="stopped after 3 calls"):
-        asyncio.run(asyncio.wait_for(ask_all(judge, asked, kept, terms, Watch()), 120))
+        asyncio.run(asyncio.wait_for(ask_all(judge, asked, kept, limits, ProgressReporter()), 120))
     assert made == [90, 60, 61]
 
 

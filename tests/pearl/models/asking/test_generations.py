@@ -13,7 +13,7 @@ from pearl.errors import ChatRateLimited, ChatRefused, ChatTimeout, ContextExcee
 from pearl.models.asking import patience
 from pearl.models.asking.ask import EMPTY_ANSWER, generate, missing
 from pearl.models.asking.kept import open_replies
-from pearl.models.asking.patience import DOWN, OUT_OF_TIME, TRIES, Failed, Unwatched
+from pearl.models.asking.patience import DOWN, OUT_OF_TIME, TRIES, Failed, Unreported
 from pearl.models.chat.base import Decoding, Message, Reply
 from tests.fake_chat import FakeChatModel
 
@@ -79,7 +79,7 @@ def test_the_time_is_up_while_a_call_fails(tmp_path):
     """What was asked and did not answer in time is not kept, and nobody hears that it failed."""
     left, heard = iter([True, True, False]), []
 
-    class Heard(Unwatched):
+    class Heard(Unreported):
         def advance(self, failed: bool) -> None:
             heard.append(failed)
 

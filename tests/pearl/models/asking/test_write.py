@@ -10,7 +10,7 @@ from pearl.errors import ChatRefused
 from pearl.models.asking import write as drafts_module
 from pearl.models.asking.ask import EMPTY_ANSWER
 from pearl.models.asking.kept import open_replies
-from pearl.models.asking.patience import OUT_OF_TIME, Unwatched
+from pearl.models.asking.patience import OUT_OF_TIME, Unreported
 from pearl.models.asking.write import (
     UNREADABLE,
     WritingContext,
@@ -167,7 +167,7 @@ def test_the_watch_hears_of_what_is_really_generated(context):
     heard: list[tuple[str, int]] = []
     done: list[bool] = []
 
-    class Heard(Unwatched):
+    class Heard(Unreported):
         def advance(self, failed: bool) -> None:
             done.append(failed)
 

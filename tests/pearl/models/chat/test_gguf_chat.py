@@ -197,7 +197,7 @@ class Counting:
 
 def test_as_many_generations_at_a_time_as_there_are_copies(model, monkeypatch):
     counting = Counting()
-    monkeypatch.setattr(model, "_undisturbed", counting)
+    monkeypatch.setattr(model, "_cpu_guard", counting)
 
     async def at_once() -> list[str]:
         return [reply.text for reply in await asyncio.gather(*(complete(model, ASKED, SHORT) for _ in range(4)))]

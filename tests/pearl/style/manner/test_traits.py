@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from pearl.style.manner.reference import ANY, COMMIT, MESSAGE, shipped
 from pearl.style.manner.trait import excerpt
 from pearl.style.manner.traits import BY_NAME, TRAITS
 from pearl.style.manner.writing import Writing
@@ -159,3 +160,8 @@ def test_a_strange_text_takes_no_more_than_its_length(grows_linearly, piece):
             trait.counts(writing)
 
     grows_linearly(count, piece, 4_000)
+
+
+@pytest.mark.parametrize("kind", [ANY, COMMIT, MESSAGE])
+def test_every_trait_has_rates_of_many_authors_to_compare_with(kind):
+    assert shipped(kind).traits.keys() == {trait.name for trait in TRAITS}

@@ -1,8 +1,8 @@
 """Finding the lines that introduce a quoted mail: "On Monday Bob wrote:", the quoted mail's header, or a separator such
 as "--- Original Message ---".
 
-In any language an introduction is a line directly above a quote that ends in a colon and holds an address, a date with
-its time, or a verb of writing. If no quote marks follow, only the forms that mail programs use count.
+In any language an attribution line is directly above a quote, ends in a colon and holds an address, a date with its
+time, or a verb of writing. If no quote marks follow, only the forms that mail programs use count.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ DESK_CHARACTERS = 120
 DESK_GAP = 16  # between "above" and "line"
 ADDRESS_AND_VERB = re.compile(r"@[^\s<>]{1,80}> \S{1,16} ?[:：]$")
 WORD = re.compile(r"[^\s,;<>\[\]\"]+")
-# GroupWise's and supercite's introductions have the mark of a quote themselves
+# GroupWise's and supercite's attribution lines have the mark of a quote themselves
 SUPERCITE = re.compile(r'>{2,8} "[^"]{1,80}" == ')
 GROUPWISE = re.compile(r">{3} [^>]{1,100}>?.{0,60} >{3}")
 # "BB> " of The Bat, "Bob> " of supercite, and bars
 NAMED_QUOTE = re.compile(r" {0,6}(?:[A-Z][A-Za-z]{0,9}>|\|)(?: |$)")
 
 
-def find_introductions(lines: Sequence[str]) -> list[tuple[int, int]]:
-    """Return each introduction's first line and the line after its last, in order. Adjacent ones are joined."""
+def find_attribution_lines(lines: Sequence[str]) -> list[tuple[int, int]]:
+    """Return each attribution line's first line and the line after its last, in order. Adjacent ones are joined."""
     short = [_visible(line[:LINE_CHARACTERS]).strip() for line in lines]
-    marked = [bool(QUOTE_MARK.match(line)) and not _is_marked_introduction(line) for line in short]
+    marked = [bool(QUOTE_MARK.match(line)) and not _is_marked_attribution(line) for line in short]
     following = _following(short)
     spans: list[tuple[int, int]] = []
     position = 0
     while position < len(lines):
-        end = None if marked[position] or not short[position] else _introduction(short, marked, following, position)
+        end = None if marked[position] or not short[position] else _attribution(short, marked, following, position)
         if end is None:
             position += 1
             continue
@@ -79,7 +79,7 @@ def _visible(line: str) -> str:
     return line if line.isascii() else INVISIBLE.sub("", line)
 
 
-def _is_marked_introduction(line: str) -> bool:
+def _is_marked_attribution(line: str) -> bool:
     return bool(SUPERCITE.match(line) or (GROUPWISE.fullmatch(line) and _has_date(line)))
 
 
@@ -91,8 +91,8 @@ def _following(short: list[str]) -> list[int]:
     return following
 
 
-def _introduction(short: list[str], marked: list[bool], following: list[int], start: int) -> int | None:
-    """Return the line after the introduction that starts at this line; None if no introduction starts here."""
+def _attribution(short: list[str], marked: list[bool], following: list[int], start: int) -> int | None:
+    """Return the line after the attribution line that starts at this line; None if no attribution line starts here."""
     below = following[start]
     line = short[start]
     if GROUPWISE.fullmatch(line) or _is_of_desk(short, start):
@@ -143,7 +143,7 @@ def _is_separator(line: str) -> bool:
     dashes = line.partition(inner)[0] if inner else ""
     if len(dashes.strip()) < 2:
         return False
-    # Zoho has the whole introduction between its rules
+    # Zoho has the whole attribution line between its rules
     return bool(len(inner) < 60 and SEPARATORS.fullmatch(inner.rstrip(":"))) or (
         line[-2:] == "--" and bool(ADDRESS.search(inner)) and _attributes(inner, is_marked=False)
     )
@@ -250,8 +250,8 @@ def _is_sender_and_date(text: str, is_marked: bool) -> bool:
 
 
 def _opens(short: list[str], start: int, end: int) -> bool:
-    """True if the introduction starts at line ``start``; False if that line is the author's own and the introduction
-    starts at a later line."""
+    """True if the attribution line starts at line ``start``; False if that line is the author's own, and the
+    attribution line starts at a later one."""
     if end - start == 1:
         return True
     if any(_first_word(short[number]) in OPENERS and _has_date(short[number]) for number in range(start + 1, end)):

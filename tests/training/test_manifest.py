@@ -10,8 +10,8 @@ import pytest
 from pearl.clock import Budget
 from pearl.text.history.partition import DEV
 from retriever.history.word_weights import WordWeights
-from training.account import question_floors
 from training.data.histories import Corpus
+from training.manifest import question_floors
 from training.run import Run
 
 WORDS = WordWeights.count(["the wheel"])

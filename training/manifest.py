@@ -16,13 +16,13 @@ from retriever.calibrated.head import Cascade, Floats
 from retriever.history.signals import NAMES, SignalIndex
 from retriever.history.word_weights import WordWeights
 from retriever.models.files import model_fingerprint
-from training.choose.measure import ASKED, floors, helps_of, measure, worth_on
+from training.choose.measure import ASKED, compare_with_baselines, floors, helps_of, measure
 from training.data.histories import fingerprint
 from training.data.split import DataSplit
 from training.fit.level import LevelFit
 from training.fit.material import FitMaterial
 from training.fit.stages import FirstStage, SecondStage
-from training.gains.corpus import Origin, extents_of
+from training.gains.corpus import ScoreProvenance, extents_of
 from training.run import WRITTEN, Run
 
 USERS, BEFORE, MOST_BEFORE = 40, 8, 200  # of a history, whose latest requests are asked, and texts before each
@@ -49,8 +49,8 @@ class Stages:
         return Cascade() if self.second is None else self.second.cascade
 
 
-def described(
-    run: Run, division: DataSplit, origins: Mapping[str, Origin], material: FitMaterial, stages: Stages
+def make_manifest(
+    run: Run, division: DataSplit, origins: Mapping[str, ScoreProvenance], material: FitMaterial, stages: Stages
 ) -> Artifact:
     """Make the manifest of a trained retriever. ``origins``: how each history file was scored, by its corpus name."""
     options = run.options
@@ -58,7 +58,9 @@ def described(
     gains = [example.gains for example in material.dev]
     floor, ask_below = floors(scores, gains, [example.domain for example in material.dev])
     unrelated = question_floors(run, material.scales.words)
-    worth = worth_on(scores, material.dev, run.encoder, own=division.asked != division.learned, seed=options.seed)
+    worth = compare_with_baselines(
+        scores, material.dev, run.encoder, own=division.asked != division.learned, seed=options.seed
+    )
     return Artifact(
         name=options.out.name,
         encoder=run.encoder.name,
@@ -133,7 +135,9 @@ def question_floors(run: Run, words: WordWeights) -> dict[str, float]:
     return floors
 
 
-def _of_domain(name: str, origin: Origin | None, material: FitMaterial, scores: Sequence[Floats]) -> dict[str, Any]:
+def _of_domain(
+    name: str, origin: ScoreProvenance | None, material: FitMaterial, scores: Sequence[Floats]
+) -> dict[str, Any]:
     """Describe one domain of an artifact: its numbers of requests, and its figures on dev."""
     parts = {"train": material.train, "dev": material.dev, "proxy": material.warm}
     own = [place for place, example in enumerate(material.dev) if example.domain == name]
