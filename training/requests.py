@@ -137,7 +137,7 @@ class RequestReplies:
         self._questions: dict[str, Question] = {}  # by text: to cut a prompt to what fits takes time
 
     def find(self, text: str) -> RequestOutcome | None:
-        """Return the request that the kept reply for a text gives, or why it gives none; None if no reply is kept."""
+        """Read the request, or the problem, from the model's stored reply for a text; None if no reply is stored."""
         reply = self._kept.get(self._key(text))
         return None if reply is None else read_reply(reply, text)
 

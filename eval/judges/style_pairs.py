@@ -44,7 +44,7 @@ Scores = Mapping[str, Mapping[str, float]]  # of a text, by its id, and of a sty
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A text written for a request; ``score``: the mean of its scores for the ``styles`` asked for, or 0."""
+    """A text written for a request. ``score``: its mean score for the ``styles`` asked for; 0 if there are none."""
 
     id: str
     task: str

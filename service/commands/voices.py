@@ -50,7 +50,7 @@ def _row(voice: Voice) -> tuple[object, ...]:
 
 @app.command(epilog=epilog("  pearl voices show email"))
 def show(name: str = NAME_ARGUMENT, user: str | None = USER_OPTION, json: str | None = JSON_OPTION) -> None:
-    """Show one voice with its instructions, calibrations and edits; 'pearl' is the whole history."""
+    """Show one voice with its instructions, calibrations and edits; the name 'pearl' means the whole history."""
     from service.histories.profile import edits_json, outcomes_of, sent_pairs
 
     with open_database(load_settings()) as database, database.read() as connection:

@@ -661,7 +661,7 @@ def decide(revise: str, ranking: Sequence[ScoredDocument], retrieval: Retrieval,
 
 
 def by_score(retrieval: Retrieval) -> Revision:
-    """Decide whether to revise the draft by the best document's score and theta alone."""
+    """Decide to revise the draft if the best document's score is below the threshold (theta), and not otherwise."""
     if retrieval.threshold is None:
         return _not_revised(
             "no_threshold", "There is no threshold (theta is 'never'), so nothing is revised automatically."

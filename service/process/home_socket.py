@@ -96,8 +96,8 @@ class HomeConnection(HTTPConnection):
 
 
 def traits(settings: Settings) -> dict[str, str]:
-    """Return by name a digest of the version, and of each setting that a draft depends on. If the server's and the
-    command's are the same, it makes no difference which of them drafts."""
+    """Return digests, by name, of PEARL's version and of each setting that a draft depends on. If a command and the
+    server have equal digests, either can make the draft."""
     found = settings.model_dump(exclude=BESIDE_DRAFTS)
     database, key = make_url(settings.resolved_database_url), settings.llm_api_key
     if database.get_backend_name() == "sqlite":

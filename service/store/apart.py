@@ -60,8 +60,8 @@ def reason_of_text(document: Document) -> str | None:
 
 
 def excuse(connection: Connection, user_ids: Iterable[int]) -> None:
-    """Release the users' texts that :func:`reason_of_text` quarantined if they are commit messages, or if the user
-    wrote in the same way before there were AI assistants."""
+    """Release the users' texts that :func:`reason_of_text` quarantined if they are commit messages, or if they read no
+    more like an assistant's than the user's texts from before there were AI assistants."""
     for user_id in user_ids:
         owned = documents.c.user_id == user_id
         unsaid = owned & (documents.c.set_apart == MACHINE_PROSE) & documents.c.mine.is_(None)

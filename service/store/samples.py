@@ -33,7 +33,7 @@ def newest_samples(connection: Connection, user_id: int, voice: str | None, samp
     """Return the newest documents of the history, or of one voice, oldest first: as many as ``sample`` allows, but at
     least one. Quarantined documents are left out.
 
-    Every later document with the text of a quarantined one is left out, too, such as the sent mail in an import.
+    Later copies of a quarantined text are left out, too, such as a sent draft that is imported from the mailbox.
     """
     apart = _texts_apart(connection, user_id)
     query = of_voice(user_id, voice).add_columns(table.c.text_digest, table.c.mine)

@@ -134,7 +134,7 @@ def texts_of(examples: Sequence[Example]) -> list[str]:
 
 
 def chosen_of(train: Sequence[Example], options: TrainingOptions) -> Selection:
-    """Select groups by Algorithm 1, or read them from the file in the options. Raises InputError if there are none."""
+    """Select training groups by the paper's Algorithm 1, or read the file ``options.groups``. Raises InputError."""
     if options.groups is not None:
         return selection_among(read_groups(options.groups), train, options.groups)
     chosen = select(train, options.selection)

@@ -53,7 +53,7 @@ class PromptParts:
 
 @dataclass(frozen=True, slots=True)
 class RecordedJudgement:
-    """One judgement of a recording; a field that the file does not have is None."""
+    """A line of a file of recorded judgements; an optional field that the line lacks is None."""
 
     line: int  # from 1
     id: str | None

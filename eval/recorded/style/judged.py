@@ -56,7 +56,7 @@ class JudgedUnit:
         return sum(self.labels.values())
 
     def votes(self, options: StyleOptions) -> Mapping[str, int]:
-        """The number of draws that gave each label."""
+        """The number of draws by label; if the options say so, half-answered draws are added as ties."""
         if options.half != TIES or not self.half_draws:
             return self.labels
         return {**self.labels, TIE: self.labels.get(TIE, 0) + self.half_draws}

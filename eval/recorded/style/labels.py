@@ -125,8 +125,8 @@ def scored_label(score_a: float, score_b: float) -> str:
 
 
 def majority(counts: Mapping[str, int], even: str, labels: Sequence[str]) -> str | None:
-    """The label that most draws give; None without votes. A tie gives None or, for CAUTIOUS, the first in
-    ``labels``."""
+    """The label with the most votes; None without votes. A tie gives None or, if ``even`` is CAUTIOUS, the tied label
+    that comes first in ``labels``."""
     most = max(counts.values(), default=0)
     first = [label for label in labels if most and counts.get(label) == most]
     return first[0] if len(first) == 1 or (first and even == choices.CAUTIOUS) else None

@@ -26,7 +26,7 @@ CLAUSE_END = regex.compile(r"[,;:.!?\n，；：。！？]")
 
 
 class Strength:
-    """Compares how firmly a draft and its request speak. ``relied`` is the request with all else that was said."""
+    """A comparison of how firmly a draft and its request speak. ``relied``: request, instructions, conversation."""
 
     def __init__(self, draft: KnownText, request: KnownText, relied: KnownText, samples: Sequence[KnownText]) -> None:
         self._draft, self._request, self._relied, self._samples = draft.text, request.text.strip(), relied.text, samples

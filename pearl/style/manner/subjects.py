@@ -51,8 +51,8 @@ class MessageForm:
         )
 
     def mended(self, message: str, request: str) -> str:
-        """Return the message in this form. The request's first line names the changed paths; the prefix is chosen by
-        them."""
+        """Return the message changed to this form. If it lacks the usual prefix, one is chosen by the changed paths,
+        which the first line of the request names."""
         subject, _, body = message.strip().partition("\n")
         if not subject:
             return ""

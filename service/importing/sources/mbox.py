@@ -98,7 +98,7 @@ class RepeatedEndings:
                 self._seen.add(both)
 
     def cut(self, text: str) -> str:
-        """Cut the last paragraphs of the text that end several mails."""
+        """Return the text without closing paragraphs that recur in several mails, such as a signature."""
         paragraphs = text.split("\n\n")
         for _ in range(PARAGRAPHS):
             if not (paragraphs and self._texts[_key(paragraphs[-1])] >= LEAST_TEXTS):
