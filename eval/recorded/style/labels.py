@@ -94,8 +94,8 @@ def winner(kind: str, counts: Mapping[str, int], even: str) -> str | None:
 
 
 def draw_label(draw: Draw, half: str = choices.DROPPED) -> str | None:
-    """The label of one draw; None if a part has no answer. If the two orders of the texts give different labels, the
-    label is a tie; with ``half`` TIES also if only one order was answered."""
+    """Return the label of one draw; None if a part has no answer. It is a tie if the two orders of the texts give
+    different labels, and with ``half`` TIES also if only one order was answered."""
     if "" in draw:
         said = draw[""]
         return said if isinstance(said, str) else None
