@@ -19,19 +19,19 @@ from tests.source import ROOT, sources
 
 MOST = {
     "lines of packages": {
-        "lines of pearl": 14_047,
-        "lines of retriever": 5_161,
+        "lines of pearl": 14_022,
+        "lines of retriever": 5_150,
         "lines of service": 31_003,
-        "lines of training": 7_038,
-        "lines of eval": 22_620,
+        "lines of training": 7_052,
+        "lines of eval": 22_642,
     },
     "lines beside the packages": {
         "lines of docs/*.py and benchmarks": 2_924,
-        "lines of tests": 71_521,
+        "lines of tests": 71_516,
     },
     "modules": {"modules": 498},
     "short modules": {"modules under 60 lines": 41},
-    "words": {"words of Markdown": 44_694},
+    "words": {"words of Markdown": 44_693},
     "commands": {"commands": 77},
     "ways to ask": {"options": 563, "choices": 117, "settings": 32},
     "seconds": {"seconds of make test": 360},  # on two quiet cores; pytest's last line says what it took

@@ -29,7 +29,7 @@ from pearl.models.asking.patience import Failed, asking
 from pearl.models.asking.write import WritingContext, WrittenText, draft_of, prompt_or_none
 from pearl.models.chat.base import ChatModel, Decoding, Reply
 from pearl.models.chat.choose import calls_at_once, make_chat_model, writer_of
-from pearl.models.prompts import PromptInputs, draft_prompt
+from pearl.models.prompts import PromptBuilder, PromptInputs, draft_prompt
 from pearl.models.runtime.progress import watched
 from pearl.settings import Settings, load_settings
 from pearl.text.answers.marks import CLOSING
@@ -151,9 +151,9 @@ class Writer:
     model: ChatModel
     longest: int
 
-    def question(self, inputs: PromptInputs) -> Question | None:
+    def question(self, inputs: PromptInputs, build: PromptBuilder = draft_prompt) -> Question | None:
         """The question for a draft; None if the request alone does not fit into the model."""
-        prompt = prompt_or_none(partial(draft_prompt, inputs, self.model, self.longest))
+        prompt = prompt_or_none(partial(build, inputs, self.model, self.longest))
         return Question(prompt.messages) if prompt else None
 
 

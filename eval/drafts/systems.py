@@ -15,11 +15,14 @@ from eval.drafts.cases import Case, rounds
 from eval.drafts.stance import STANCES, stance
 from eval.retrieval.gains import containment
 from eval.retrieval.scoring import score_records
-from pearl.errors import InputError
+from pearl.errors import ContextExceeded, InputError
+from pearl.models.chat.base import ChatModel, Message
+from pearl.models.prompts import MESSAGE_OVERHEAD, Prompt, PromptBuilder, PromptInputs, draft_prompt
 from pearl.records import Document, ScoredDocument
 from retriever.base import Retriever, choose, oldest_first, order
 
-ZERO_SHOT, K_SHOT = "zero-shot", "k-shot"
+ZERO_SHOT, K_SHOT, RAG = "zero-shot", "k-shot", "rag"
+RAG_SYSTEM = "You draft texts as their author would write them. Use the following texts by the author:\n\n{texts}"
 MODEL, BASELINE, TRIVIAL = "model", "baseline", "trivial"  # kinds of systems
 
 
@@ -41,6 +44,7 @@ class System:
     shown: tuple[SystemSelection, ...]  # for each case
     texts: tuple[str, ...] | None = None  # drafts, where no chat model writes them
     threshold: float | None = None  # a retriever's theta, None for never
+    build: PromptBuilder = draft_prompt
 
     def documents(self, among: Iterable[Any]) -> list[tuple[Document, ...]]:
         """Return the documents shown for each case for which ``among`` is true."""
@@ -126,6 +130,19 @@ def _in_turns(strangers: Sequence[Stranger]) -> Iterable[Stranger]:
     return chain.from_iterable(
         rounds([stranger for stranger in strangers if stance(stranger.document.text) == label] for label in STANCES)
     )
+
+
+def rag_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
+    """Build the prompt of a RAG service as people build it in a day, such as benchmarks/rag_service.py: texts in the
+    system message, the request below. Texts without room are left out, the last first. Raises ContextExceeded."""
+    for count in range(len(inputs.documents), -1, -1):
+        used = inputs.documents[:count]
+        texts = "\n\n".join(document.text for document in used)
+        messages = Message("system", RAG_SYSTEM.format(texts=texts)), Message("user", inputs.request)
+        tokens = sum(model.count_tokens(message.content) + MESSAGE_OVERHEAD for message in messages)
+        if tokens + max_tokens <= model.context_tokens:
+            return Prompt(messages, used, 0)
+    raise ContextExceeded("The request is too long for the model: shorten it.")
 
 
 def copied(system: System) -> System:

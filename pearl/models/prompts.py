@@ -88,6 +88,9 @@ class Prompt:
     for_time: bool = False  # documents were cut or left out for the time that reading takes, not for want of room
 
 
+PromptBuilder = Callable[[PromptInputs, ChatModel, int], Prompt]  # the last is the most tokens of the answer
+
+
 def instructed(instructions: str, intent: str | None = None, length: str | int | None = None) -> str:
     """Add sentences to the instructions: for the intent, one of INTENTS, and the length, one of LENGTHS or words."""
     parts = [instructions]

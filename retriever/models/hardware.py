@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import timeit
 from collections.abc import Callable
 from functools import cache, partial
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     import torch
 
 TURNS = 12
-# values of ONEDNN_MAX_CPU_ISA up to which oneDNN has no instructions for bfloat16
-WITHOUT_BFLOAT16 = {"SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE", "AVX512_CORE_VNNI"}
 
 
 def device_named(name: str) -> torch.device:
@@ -61,10 +58,3 @@ def _product(dtype: torch.dtype) -> Callable[[], torch.Tensor]:
 
     rows, matrix = torch.ones(256, 512, dtype=dtype), torch.ones(1024, 512, dtype=dtype)
     return torch.inference_mode()(partial(linear, rows, matrix))
-
-
-def onednn_has_bfloat16() -> bool:
-    """False if the environment forbids bfloat16 to oneDNN, which computes for OpenVINO. OpenVINO does not check this,
-    and its graphs then fail or take ten times as long."""
-    limit = os.environ.get("ONEDNN_MAX_CPU_ISA") or os.environ.get("DNNL_MAX_CPU_ISA") or ""  # the old name
-    return limit.upper() not in WITHOUT_BFLOAT16

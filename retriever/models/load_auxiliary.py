@@ -62,8 +62,6 @@ def load_auxiliary(name: str, *, device: str = "cpu", dtype: str = AUTO) -> Auxi
         raise InputError(
             f"The auxiliary model '{name}' cannot be loaded ({why}); name a transformers model or folder, "
             f"or '{EMBEDDED}'.",
-            param="aux",
-            code="model_not_found",
         ) from error
 
 
@@ -237,13 +235,11 @@ def load_smollm2(file: Path, dtype: torch.dtype) -> tuple[Any, Any]:
     # its bar is not one of those that transformers switches off, and would stand between our lines
     bar = modeling_gguf_pytorch_utils.tqdm  # type: ignore[attr-defined]
     modeling_gguf_pytorch_utils.tqdm = partial(bar, disable=True)  # type: ignore[attr-defined]
-    try:
-        read_gguf(file)  # a file that is cut off fails here
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{file} cannot be read ({error}); install it again: {REINSTALL}", param="aux", code="model_not_found"
-        ) from error
     named: dict[str, Any] = {"gguf_file": file.name}
     unpacked = GgufConfig(**named, dequantize=True)
-    model = AutoModelForCausalLM.from_pretrained(file.parent, **named, dtype=dtype, quantization_config=unpacked)
-    return model, AutoTokenizer.from_pretrained(file.parent, **named)
+    try:
+        read_gguf(file)  # refuses what is no such file in better words
+        model = AutoModelForCausalLM.from_pretrained(file.parent, **named, dtype=dtype, quantization_config=unpacked)
+        return model, AutoTokenizer.from_pretrained(file.parent, **named)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file} cannot be read ({error}); install it again: {REINSTALL}") from error

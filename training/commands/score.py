@@ -69,7 +69,7 @@ def score(
     from training.files import alone_in, check_file
     from training.gains.auxiliary import auxiliary_model
     from training.gains.scores import merge_scores, read_scores, scored_examples
-    from training.gains.scoring import prepared, score_units
+    from training.gains.scoring import dtype_for, prepared, score_units
     from training.gains.units import GainOptions, plan_units, target_texts
 
     check_file("out", out, [history])
@@ -97,12 +97,13 @@ def score(
         way=way,
     )
     units = plan_units(histories, options)
+    folder = out.with_name(f"{out.name.removesuffix('.parquet')}.parts")
     console = Console(stderr=True)
     explain_split(histories, split, way, seed, console)
     with console.status("Loading the auxiliary model..."):
-        model = auxiliary_model(chosen["aux"], chosen["device"], chosen["dtype"], ray or load_settings().ray)
+        dtype = dtype_for(chosen["dtype"], [folder])
+        model = auxiliary_model(chosen["aux"], chosen["device"], dtype, ray or load_settings().ray)
     scorer, description = prepared(model, prompts, options, histories, target_texts(units), content)
-    folder = out.with_name(f"{out.name.removesuffix('.parquet')}.parts")
     with alone_in(folder, "out"):
         with progress_of("scoring", sum(unit.size for unit in units), console) as advance:
             score_units(units, scorer, folder, description, advance)

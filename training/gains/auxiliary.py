@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from pearl.models.runtime.ray_workers import Cluster, Made, Workers
 from pearl.models.runtime.side_by_side import side_by_side
-from retriever.models.auxiliary import AuxiliaryModel
-from retriever.models.load_auxiliary import load_auxiliary
+from retriever.models.auxiliary import AUTO, AuxiliaryModel
+from retriever.models.load_auxiliary import arithmetic_of, load_auxiliary
 from training.gains.units import ScoringUnit
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class RayAuxiliary:
 
     def __init__(self, cluster: Cluster, name: str, device: str, dtype: str) -> None:
         """Start the workers. Raises InputError where the cluster or the model cannot be used."""
+        if dtype == AUTO:  # one machine chooses for all: where it is close, each would measure something else
+            dtype = cluster.ask(partial(arithmetic_of, device.partition(":")[0]))
         self._workers: Workers[Batch, Scored] = Workers(cluster, partial(_in_worker, name, device, dtype))
         self._runner = asyncio.Runner()
         self.name, self.fingerprint = self._runner.run(self._workers.told())

@@ -27,7 +27,7 @@ from training.gains.corpus import (
     take_scores,
 )
 from training.gains.scores import merge_scores
-from training.gains.scoring import Pace, group_of, prepared, score_units
+from training.gains.scoring import Pace, dtype_for, group_of, prepared, score_units
 from training.gains.units import NOTHING_TO_SCORE, GainOptions, plan_units, target_texts
 from training.progress import progress_of
 from training.run import Run, TrainingOptions, gains_file
@@ -49,7 +49,8 @@ class SplitScoring:
     @cached_property
     def _model(self) -> AuxiliaryModel | RayAuxiliary:
         options = self._run.options
-        return auxiliary_model(options.aux, options.device, options.dtype, options.ray)
+        dtype = dtype_for(options.dtype, options.work.glob("*.parts"))
+        return auxiliary_model(options.aux, options.device, dtype, options.ray)
 
     def close(self) -> None:
         """End the workers of the Ray cluster, if it was used."""

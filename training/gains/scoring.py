@@ -25,12 +25,14 @@ from pearl.errors import InputError
 from pearl.records import Document
 from pearl.text.files.whole import replaced_file
 from pearl.text.history.partition import TRAIN
-from retriever.models.auxiliary import AuxiliaryModel, Likelihood, PairGroup, Tokens
+from retriever.models.auxiliary import AUTO, AuxiliaryModel, Likelihood, PairGroup, Tokens
 from retriever.templates import AuxiliaryTemplate
 from training.data.split import BY_USERS, written_in
 from training.gains.auxiliary import RayAuxiliary
 from training.gains.scores import SCHEMA, other_model
 from training.gains.units import GainOptions, ScoringUnit
+
+WORK_FILE = "work.json"  # describes the scores in a folder of parts
 
 
 def few_shot_examples(
@@ -156,6 +158,14 @@ class RayScorer:
     make: Callable[[AuxiliaryModel], Scorer]
 
 
+def dtype_for(dtype: str, folders: Iterable[Path]) -> str:
+    """Return the number format to score in: for ``auto``, that of the scores in these folders if there are any, so that
+    a run goes on as it began."""
+    files = (folder / WORK_FILE for folder in folders)
+    kept = [json.loads(file.read_text(encoding="utf-8")) for file in files if dtype == AUTO and file.exists()]
+    return next((str(work["fingerprint"]["dtype"]) for work in kept), dtype)
+
+
 def describe(
     model: AuxiliaryModel | RayAuxiliary, template: AuxiliaryTemplate, options: GainOptions, history: str
 ) -> dict[str, object]:
@@ -203,7 +213,7 @@ def score_units(
     and whether they were computed in this run. Raises InputError if the folder has scores that were made otherwise.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    _same_work(folder / "work.json", description)
+    _same_work(folder / WORK_FILE, description)
     done = {unit.name for unit in units if (folder / f"{unit.name}.parquet").exists()}
     advance(sum(unit.size for unit in units if unit.name in done), False)
     missing = [unit for unit in units if unit.name not in done]

@@ -33,7 +33,7 @@ from eval.drafts.comparison import (
     with_edges_and_costs,
 )
 from eval.drafts.public_data import BENCHMARKS, Benchmark, BenchmarkData, read_benchmark
-from eval.drafts.systems import BASELINE, System, k_shot_system, zero_shot_system
+from eval.drafts.systems import BASELINE, RAG, System, k_shot_system, rag_prompt, zero_shot_system
 from eval.report.head import Head
 from eval.report.metric import PEARL, Metric, best_of, figures, to_json
 from eval.report.report import Report
@@ -65,7 +65,8 @@ EXAMPLES = """
   pearl eval benchmark blogs --data blogs --llm openai --users 100 --json benchmark.json
   pearl eval benchmark history --data history.jsonl.gz --llm embedded --past 10
 """
-NONE, OTHERS = "none", ("recent", "random", "bm25", "dense")  # the baselines; --model stands beside them
+NONE, DENSE = "none", "dense"
+OTHERS = ("recent", "random", "bm25", DENSE)  # the baselines; --model stands beside them
 BEST = "best baseline"
 EXAMPLES_WITHOUT = 2  # texts of other people in the auxiliary model's prompt without a document, as in training
 TARGET_TOKENS, DOCUMENT_TOKENS, REQUEST_TOKENS = 128, 160, 256  # that it sees, as in training
@@ -131,16 +132,20 @@ def drafted(options: BenchmarkOptions, chosen: Benchmark, cases: Sequence[Case])
 
     material = WritingMaterial(tuple(cases), tuple(cases), {})
     with ready(options.writing(chosen), (), material, options.max_cost) as session:
-        systems = [replace(zero_shot_system(cases), name=NONE), *session.systems]
+        at = OTHERS.index(DENSE) + 1
+        rag = replace(session.systems[at - 1], name=RAG, build=rag_prompt)
+        systems = [replace(zero_shot_system(cases), name=NONE), *session.systems[:at], rag, *session.systems[at:]]
         all_inputs = [session.plan.all_inputs(cases, system) for system in systems]
-        questions = [session.writes.question(inputs) for of_system in all_inputs for inputs in of_system]
+        builders = [system.build for system in systems]
+        made = zip(all_inputs, builders, strict=True)
+        questions = [session.writes.question(inputs, build) for of_system, build in made for inputs in of_system]
         asked = [question for question in questions if question]
         prompts = ([message.content for message in question.messages] for question in asked)
         about = {"model": session.plan.writer, "k": session.plan.shown, "max_tokens": session.plan.longest}
         card = {"card": about | {"bertscore": session.scorer.description, "prompts_sha256": fingerprint(prompts)}}
         if options.dry_run:
             return card | {"requests": len(cases), **session.writes.bench.estimate(asked)}
-        written = session.write(lambda context: write_drafts(context, all_inputs))
+        written = session.write(lambda context: write_drafts(context, all_inputs, builders=builders))
         with session.console.status("Measuring..."):
             return card | drafts_report(cases, systems, written, session.scorer, options)
 

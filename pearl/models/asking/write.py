@@ -16,6 +16,7 @@ from pearl.models.asking.patience import UNREPORTED, Failed, ProgressReporter
 from pearl.models.chat.base import ChatModel, Decoding, Reply
 from pearl.models.prompts import (
     Prompt,
+    PromptBuilder,
     PromptInputs,
     draft_prompt,
     edited_draft,
@@ -58,23 +59,28 @@ class WritingContext:
 
 
 async def write_drafts(
-    context: WritingContext, systems: Sequence[Sequence[PromptInputs]], share: float = 1.0
+    context: WritingContext,
+    systems: Sequence[Sequence[PromptInputs]],
+    share: float = 1.0,
+    builders: Sequence[PromptBuilder] = (),
 ) -> list[list[WrittenText]]:
     """Write a draft for each prompt of each system (one of the compared ways to draft); return the drafts by system.
-    All systems have the same number of prompts.
+    All systems have the same number of prompts. ``builders``: of each system's prompts, if not PEARL's for all; only
+    PEARL asks again after a refusal.
 
     A draft that is not written before ``share`` of the context's time has passed fails as OUT_OF_TIME. Raises ChatError
     when the model is down.
     """
     all_inputs = list(zip(*systems, strict=True))
     order = _order(len(all_inputs))
-    mixed = [inputs for index in order for inputs in all_inputs[index]]
+    built_by = builders or [draft_prompt] * len(systems)
+    mixed = [pair for index in order for pair in zip(all_inputs[index], built_by, strict=True)]
     most = context.decoding.max_tokens
-    prompts = [prompt_or_none(partial(draft_prompt, inputs, context.model, most)) for inputs in mixed]
+    prompts = [prompt_or_none(partial(build, inputs, context.model, most)) for inputs, build in mixed]
     texts = [draft_of(answer) for answer in await _answers(context, "drafts", prompts, context.decoding, share)]
     # an assistant's answer, as the service does
-    refused = [index for index, text in enumerate(texts) if is_no_draft(text)]
-    prompts = [prompt_or_none(partial(second_prompt, mixed[index], context.model, most)) for index in refused]
+    refused = [index for index, text in enumerate(texts) if is_no_draft(text) and mixed[index][1] is draft_prompt]
+    prompts = [prompt_or_none(partial(second_prompt, mixed[index][0], context.model, most)) for index in refused]
     answers = await _answers(context, "second drafts", prompts, context.decoding, share) if refused else []
     for index, answer in zip(refused, answers, strict=True):
         second = draft_of(answer)

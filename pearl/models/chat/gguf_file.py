@@ -1,4 +1,4 @@
-"""Reads the fields of a GGUF file, such as its chat template and control tokens, and checks that it is complete.
+"""Reads the fields of a GGUF file, such as its chat template and control tokens.
 
 Why not the library ``gguf``: it takes seven seconds for a large vocabulary, and this under one.
 """
@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +18,7 @@ MAGIC, VERSIONS = b"GGUF", (2, 3)
 STRING, LIST = 8, 9
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 USUAL, UNKNOWN, CONTROL = 1, 2, 3  # types of tokens
-# bytes of a block and its values, by the type of a tensor; one that is not here is not checked
-PACKED = {
-    0: (4, 1),
-    1: (2, 1),
-    30: (2, 1),  # F32, F16, BF16
-    2: (18, 32),
-    3: (20, 32),
-    6: (22, 32),
-    7: (24, 32),
-    8: (34, 32),
-    20: (18, 32),  # Q4_0 to Q8_0, IQ4_NL
-    10: (84, 256),
-    11: (110, 256),
-    12: (144, 256),
-    13: (176, 256),
-    14: (210, 256),
-    23: (136, 256),  # K, IQ4_XS
-}
-MERGES = "tokenizer.ggml.merges"  # a million short texts that llama.cpp reads for itself
+MERGES = "tokenizer.ggml.merges"  # short texts, many, that llama.cpp reads for itself
 DEFAULT_CONTEXT = 2048  # of a file that names none
 SAMPLE = 1 << 20  # bytes at both ends that tell a file from another
 
@@ -99,24 +80,16 @@ def _like_a_mark(text: str) -> bool:
 
 @lru_cache(maxsize=4)
 def _read(path: Path, size: int, changed: int) -> ModelFile:
-    with _mapped(path) as data:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         fields = _Contents(data).fields
         digest = sha256(data[:SAMPLE] + data[-SAMPLE:] + str(size).encode()).hexdigest()[:12]
     return ModelFile(path, fields, size, digest)
 
 
 def read_gguf(path: Path) -> ModelFile:
-    """Read the header of a GGUF file. Raises OSError, and ValueError if it is not a complete GGUF file."""
+    """Read the header of a GGUF file. Raises OSError, and ValueError if it is none, or cut off before its tensors."""
     status = path.stat()
     return _read(path, status.st_size, status.st_mtime_ns)
-
-
-def _mapped(path: Path) -> mmap.mmap:
-    """Map a file into memory. Raises OSError, and ValueError if it is too short for a GGUF file."""
-    with path.open("rb") as file:
-        if path.stat().st_size < len(MAGIC):
-            raise ValueError("it is empty or cut off")
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 class _Contents:
@@ -129,48 +102,32 @@ class _Contents:
         if data[: len(MAGIC)] != MAGIC:
             raise ValueError("it does not begin as a GGUF file does")
         try:
-            version, tensors, fields = self._number("I"), self._number("Q"), self._number("Q")
+            version, _tensors, fields = self._number("I"), self._number("Q"), self._number("Q")
             if version not in VERSIONS:
                 raise ValueError(f"its format has version {version}; 2 and 3 can be read")
             self.fields: dict[str, Any] = dict(self._field() for _ in range(fields))
-            last = max((self._tensor_end() for _ in range(tensors)), default=0)
+            self.fields.pop(MERGES, None)
         except (struct.error, UnicodeDecodeError) as error:
             raise ValueError("it is cut off before its tensors begin") from error
-        alignment = self.fields.get("general.alignment", 32)
-        end = -(-self._position // alignment) * alignment + last
-        if last and end > len(data):
-            raise ValueError(f"it is cut off: {len(data):,} of {end:,} bytes are there")
 
     def _field(self) -> tuple[str, Any]:
         name = self._string()
-        return name, self._value(self._number("I"), skip=name == MERGES)
+        return name, self._value(self._number("I"))
 
-    def _value(self, kind: int, *, skip: bool = False) -> Any:
+    def _value(self, kind: int) -> Any:
         if kind == STRING:
             return self._string()
         if kind == LIST:
-            return self._list(self._number("I"), self._number("Q"), skip=skip)
+            return self._list(self._number("I"), self._number("Q"))
         return self._number(self._code(kind))
 
-    def _list(self, kind: int, size: int, *, skip: bool) -> list[Any]:
+    def _list(self, kind: int, size: int) -> list[Any]:
         if kind in (STRING, LIST):
-            if not skip:
-                return [self._value(kind) for _ in range(size)]
-            for _ in range(size):
-                length = self._number("Q")
-                self._position += length
-            return []
+            return [self._value(kind) for _ in range(size)]
         format_ = f"<{size}{self._code(kind)}"
         values = struct.unpack_from(format_, self._data, self._position)
         self._position += struct.calcsize(format_)
         return list(values)
-
-    def _tensor_end(self) -> int:
-        """Read a tensor's description; return the offset of the tensor's end from the beginning of the first tensor."""
-        self._string()
-        values = prod(self._number("Q") for _ in range(self._number("I")))
-        size, block = PACKED.get(self._number("I"), (0, 1))
-        return int(self._number("Q") + values // block * size)
 
     @staticmethod
     def _code(kind: int) -> str:

@@ -77,9 +77,22 @@ class Cluster:
         """Connect this process to the cluster; return the workers that it has room for. Raises InputError."""
         return _connected(self)
 
+    def ask(self, question: Callable[[], Result]) -> Result:
+        """Have a machine of the cluster call a function; return what it returns. Raises InputError if none can."""
+        place = self.connect()
+        import ray
+        from ray.exceptions import RayError
+
+        task: Any = ray.remote(lambda: question())  # Ray takes no partial
+        asked = task.options(num_cpus=place.cpus, num_gpus=place.gpus).remote()
+        try:
+            return ray.get(asked, timeout=NO_WORKER_S)  # type: ignore[no-any-return]
+        except RayError as error:
+            raise _refused(self.address, f"no machine says how it computes ({told_by(error)})") from error
+
 
 def _refused(option: str, why: str) -> InputError:
-    return InputError(f"Ray cluster {option}: {why}.", param="ray", code="ray_unusable")
+    return InputError(f"Ray cluster {option}: {why}.")
 
 
 def _host_and_port(address: str) -> tuple[str, int] | None:
@@ -256,7 +269,7 @@ class Workers(Generic[Item, Result]):
                 result = await worker.actor.run.remote(item)
             except RayTaskError as error:
                 failed = f"Ray cluster {self._option}: the work failed in a worker ({told_by(error)})"
-                raise PearlError(f"{failed}; what was written is kept.", code="ray_work_failed") from error
+                raise PearlError(f"{failed}; what was written is kept.") from error
             except RayError as error:
                 why = told_by(error)
                 self._lose(worker)
@@ -267,8 +280,7 @@ class Workers(Generic[Item, Result]):
             return result  # type: ignore[no-any-return]
         raise PearlError(
             f"Ray cluster {self._option}: {TRIES} workers were lost over one piece of work ({why}). What was "
-            "written is kept; give workers more memory (fewer of them on a machine) and run it again.",
-            code="ray_worker_lost",
+            "written is kept; give workers more memory (fewer of them on a machine) and run it again."
         )
 
     async def close(self) -> None:
@@ -298,7 +310,6 @@ class Workers(Generic[Item, Result]):
                 raise PearlError(
                     f"Ray cluster {self._option}: no worker for {NO_WORKER_S:.0f} s. What was written is kept; start "
                     "machines and run it again.",
-                    code="ray_no_worker",
                 ) from None
             if isinstance(worker, PearlError):
                 self._free.put_nowait(worker)  # for the others that wait
@@ -339,7 +350,7 @@ class Workers(Generic[Item, Result]):
                 f"Ray cluster {self._option}: workers cannot be started ({why}); give them more memory or "
                 "the same packages."
             )
-            self._free.put_nowait(PearlError(lost, code="ray_worker_lost"))
+            self._free.put_nowait(PearlError(lost))
 
     def _welcome(self, worker: _Worker, greeting: Any) -> None:
         if isinstance(greeting, PearlError):
@@ -352,8 +363,6 @@ class Workers(Generic[Item, Result]):
                 InputError(
                     f"Ray cluster {self._option}: {host} has another version of PEARL, model or precision than {first} "
                     f"({now} and {before}); install the same on both.",
-                    param="ray",
-                    code="ray_workers_differ",
                 )
             )
             return

@@ -4,12 +4,15 @@ import pytest
 
 from eval.drafts.cases import Case, cases_of, sample, without_near_duplicates
 from eval.drafts.stance import NTA, YTA, stance
-from eval.drafts.systems import BASELINE, MODEL, copied, k_shot_system, retrieved, zero_shot_system
+from eval.drafts.systems import BASELINE, MODEL, copied, k_shot_system, rag_prompt, retrieved, zero_shot_system
 from eval.retrieval.gains import GainsRecord
-from pearl.errors import InputError
+from pearl.errors import ContextExceeded, InputError
+from pearl.models.prompts import PromptInputs
 from pearl.records import Document, Request
+from pearl.text.templates import load_template
 from retriever.base import Calibration
 from retriever.baselines.bm25 import BM25Retriever
+from tests.fake_chat import FakeChatModel
 
 
 def record(user: str | None, number: int, texts: tuple[str, ...] = ("some text",), target: str | None = "t"):
@@ -162,3 +165,12 @@ def test_near_duplicates_are_not_there_to_be_ranked():
     )
     assert [[document.text for document in case.record.documents] for case in left] == [[other, half]]
     assert len(left[0].record.gains) == 2
+
+
+def test_a_rag_service_leaves_out_the_texts_that_do_not_fit():
+    documents = tuple(Document(str(number), "word " * 100) for number in range(4))
+    asked = PromptInputs(load_template("free"), "a request", documents)
+    assert rag_prompt(asked, FakeChatModel(context_tokens=1000), 50).used == documents
+    assert rag_prompt(asked, FakeChatModel(context_tokens=300), 50).used == documents[:2]
+    with pytest.raises(ContextExceeded, match="The request is too long"):
+        rag_prompt(asked, FakeChatModel(context_tokens=60), 50)

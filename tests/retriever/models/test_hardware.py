@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
-from retriever.models.hardware import TURNS, onednn_has_bfloat16, prefers_bfloat16
+from retriever.models.hardware import TURNS, prefers_bfloat16
 
 
 @pytest.fixture
@@ -31,24 +31,3 @@ def test_bfloat16_is_preferred_where_products_in_it_are_clearly_faster(bfloat16,
     monkeypatch.setattr("timeit.timeit", timed)
     assert prefers_bfloat16("cpu") is preferred
     assert torch.get_num_threads() == threads
-
-
-@pytest.mark.parametrize(
-    ("variables", "has"),
-    [
-        ({}, True),
-        ({"ONEDNN_MAX_CPU_ISA": ""}, True),
-        ({"ONEDNN_MAX_CPU_ISA": "ALL"}, True),
-        ({"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"}, True),
-        ({"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI"}, False),
-        ({"ONEDNN_MAX_CPU_ISA": "avx2"}, False),
-        ({"DNNL_MAX_CPU_ISA": "AVX2"}, False),
-        ({"DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_MAX_CPU_ISA": "ALL"}, True),
-    ],
-)
-def test_the_environment_may_keep_onednn_from_bfloat16(variables, has, monkeypatch):
-    for name in ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert onednn_has_bfloat16() is has

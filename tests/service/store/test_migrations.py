@@ -263,15 +263,24 @@ def test_a_database_with_documents_and_drafts_keeps_them(empty):
         assert [entry.document_id for entry in feedback.all_of_user(connection, ann.id)] == ["draft_1"]
 
 
-def test_an_earlier_database_is_refused_and_left_alone(first):
+@pytest.mark.parametrize(
+    ("version", "code", "why"),
+    [
+        (
+            "0009",
+            "schema_older",
+            r"early version of PEARL \(0009; this one reads 0010 .* `pearl migrate` of the version",
+        ),
+        ("9999", "schema_newer", r"of a later version of PEARL \(9999; this one knows \d{4}\); install"),
+    ],
+)
+def test_a_database_of_another_version_is_refused_and_left_alone(first, version, code, why):
     with first.write() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0009'")
-    with pytest.raises(
-        StoreError, match=r"early version of PEARL \(0009; this one reads 0010 .* `pearl migrate` of the version"
-    ) as caught:
+        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{version}'")
+    with pytest.raises(StoreError, match=why) as caught:
         first.migrate()
-    assert caught.value.code == "schema_older"
-    assert first.schema_version()[0] == "0009"
+    assert caught.value.code == code
+    assert first.schema_version()[0] == version
 
 
 def test_the_schema_version_says_what_is_there_and_what_should_be(empty):
@@ -331,14 +340,3 @@ def test_with_an_older_schema_too(empty):
     with pytest.raises(StoreError) as caught, empty.write() as connection:
         users.touch_history(connection, {1})
     assert caught.value.code == "schema_missing"
-
-
-def test_the_schema_of_a_later_version_is_left_alone(empty):
-    empty.migrate()
-    with empty.write() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(
-        StoreError, match=r"of a later version of PEARL \(9999; this one knows \d{4}\); install"
-    ) as caught:
-        empty.migrate()
-    assert caught.value.code == "schema_newer"

@@ -289,6 +289,14 @@ def test_parts_of_another_model_are_refused(causal_folder, narrow_folder, tmp_pa
         assert f"s.parts: holds scores that were made with another --choose {name}; delete it" in other.err
 
 
+def test_a_run_goes_on_in_the_precision_it_began_with(causal_folder, tmp_path, train, write_lines, monkeypatch):
+    options = {"history": write_lines(lines(histories(users=1))), "out": tmp_path / "s.parquet", "aux": causal_folder}
+    for prefers in (False, True):  # what a busy machine measures may change
+        monkeypatch.setattr("retriever.models.load_auxiliary.prefers_bfloat16", lambda device, prefers=prefers: prefers)
+        assert train("score", choose=["targets=2"], **options).status == 0
+    assert read_scores(tmp_path / "s.parquet")[1]["fingerprint"]["dtype"] == "float32"
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [

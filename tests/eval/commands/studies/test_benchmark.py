@@ -18,7 +18,7 @@ LINES = [
     for user in range(4)
     for day in range(7)
 ]
-SYSTEMS = ["none", "recent", "random", "bm25", "dense", "embedded"]
+SYSTEMS = ["none", "recent", "random", "bm25", "dense", "rag", "embedded"]
 KEPT = ("PEARL_MAX_DRAFT_TOKENS=16",)
 MEASURED = ("rouge1", "rougeL", "meteor", "bertscore", "carried_over", "seconds", "tokens")
 
@@ -95,12 +95,16 @@ def test_a_model_that_refuses_is_counted(benchmark, writer):
     run = benchmark("--llm", "openai", "--users", 2)
     assert run.status == 0
     assert {row["refused"] for row in run.json["systems"]} == {2}
+    asked = [[message["content"] for message in body["messages"]] for body in writer.bodies]
+    rag = [messages for messages in asked if messages[0].startswith("You draft texts as their author")]
+    assert len(rag) == 2  # and not again, as PEARL does
+    assert all(messages[1].startswith("say something about") and "again, said" in messages[0] for messages in rag)
 
 
 def test_without_a_model_by_gains_alone(embedded_once, benchmark):
     run = benchmark("--users", 2)
     assert run.status == 0
-    assert [row["system"] for row in run.json["systems"]] == SYSTEMS
+    assert [row["system"] for row in run.json["systems"]] == [name for name in SYSTEMS if name != "rag"]
     gains = {row["system"]: row["gain"]["value"] for row in run.json["systems"]}
     assert gains["none"] == 0
     assert len(set(gains.values())) > 2
