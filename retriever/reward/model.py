@@ -50,7 +50,6 @@ class RewardModel:
                 f"{folder}: was trained on another encoder than the '{artifact.base}' that is installed; install that "
                 "one, or train again.",
                 param="model",
-                code="other_encoder",
             )
         return cls(artifact, base, head)
 

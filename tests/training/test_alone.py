@@ -127,7 +127,11 @@ def test_the_steps_one_by_one_on_what_the_step_before_wrote(train, run_pearl, wr
     own = f"PEARL_ENCODER={alone['encoder']}"
     assert run_pearl("rank", own, model=tmp_path / "model", input=write_lines([line]), output="-").status == 0
 
-    ran = train("fit", **fitting, groups=groups, choose=[*signals, "loss=distill"], out=tmp_path / "other")
-    assert (ran.status, ran.out) == (2, "")
-    assert "pearl: --groups: loss=distill learns from all requests" in ran.err
+    for choice, said in (
+        ("share=1", "is what --groups was selected with"),
+        ("loss=distill", "from all requests"),
+    ):
+        ran = train("fit", **fitting, groups=groups, choose=[*signals, choice], out=tmp_path / "other")
+        assert (ran.status, ran.out) == (2, "")
+        assert said in ran.err
     assert not (tmp_path / "other").exists()

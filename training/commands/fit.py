@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from pearl.cli.options import bundled
+from pearl.errors import InputError
 from training.config import (
     BUDGET_OPTION,
     CHOOSE_OPTION,
@@ -64,6 +65,9 @@ def fit(
     from training.run import TrainingOptions
 
     chosen, _ = read_config(TrainingConfig, config, choose, CHOSEN)
+    told = {word.partition("=")[0].strip() for word in choose}  # a file of all steps may say more
+    for name in told & set(SELECTION_CHOICES) if groups is not None else ():
+        raise InputError(f"--choose {name}: is what --groups was selected with; leave one of them out.")
     console = Console(stderr=True)
     options = TrainingOptions(
         histories=tuple(history),

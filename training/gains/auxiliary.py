@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -35,10 +36,11 @@ class RayAuxiliary:
 
     def __init__(self, cluster: Cluster, name: str, device: str, dtype: str) -> None:
         """Start the workers. Raises InputError where the cluster or the model cannot be used."""
-        if dtype == AUTO:  # one machine chooses for all: where it is close, each would measure something else
-            dtype = cluster.ask(partial(arithmetic_of, device.partition(":")[0]))
-        self._workers: Workers[Batch, Scored] = Workers(cluster, partial(_in_worker, name, device, dtype))
         self._runner = asyncio.Runner()
+        if dtype == AUTO:  # one machine chooses for all: where it is close, each would measure something else
+            one = Workers(replace(cluster, workers=1), partial(_choosing, device.partition(":")[0]))
+            dtype = self._runner.run(one.told())
+        self._workers: Workers[Batch, Scored] = Workers(cluster, partial(_in_worker, name, device, dtype))
         self.name, self.fingerprint = self._runner.run(self._workers.told())
 
     def score(self, make: MakeScorer, batches: Iterable[Sequence[ScoringUnit]], keep: Keep) -> None:
@@ -65,6 +67,11 @@ def auxiliary_model(name: str, device: str, dtype: str, ray: str | None) -> Auxi
     if ray is None:
         return load_auxiliary(name, device=device, dtype=dtype)
     return RayAuxiliary(Cluster.read(ray, device), name, device, dtype)
+
+
+def _choosing(device: str) -> Made[float, None]:
+    """A worker that only tells in which number format its machine is fast."""
+    return arithmetic_of(device), asyncio.sleep
 
 
 def _in_worker(name: str, device: str, dtype: str) -> Made[Batch, Scored]:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 from pearl.errors import InputError
-from pearl.text.history.partition import DEV, ROLLING, TEST, TRAIN
+from pearl.text.history.partition import DEV, ROLLING, SPLITS, TEST, TRAIN
 from retriever.models.auxiliary import AuxiliaryModel
 from retriever.templates import auxiliary_template
 from training.config import EXTENT_CHOICES
@@ -49,7 +50,9 @@ class SplitScoring:
     @cached_property
     def _model(self) -> AuxiliaryModel | RayAuxiliary:
         options = self._run.options
-        dtype = dtype_for(options.dtype, options.work.glob("*.parts"))
+        named = product(self._run.corpora, SPLITS)
+        files = (scores_file(options.work, corpus.name, split) for corpus, split in named)
+        dtype = dtype_for(options.dtype, (file.with_suffix(".parts") for file in files))
         return auxiliary_model(options.aux, options.device, dtype, options.ray)
 
     def close(self) -> None:

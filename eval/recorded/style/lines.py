@@ -90,9 +90,9 @@ def parse_line(value: dict[str, Any]) -> Line:
 
 def style_key(value: Mapping[str, Any]) -> str:
     """A canonical name of a line's style or styles; empty for a line without a style, such as a judgement of
-    helpfulness. Raises InputError for anything but non-blank strings."""
+    helpfulness. Raises InputError for what is no string, and for blanks."""
     style = value.get("style")
-    names = [] if style is None else style if isinstance(style, list) else [style]
+    names = [] if style in (None, "") else style if isinstance(style, list) else [style]
     if not all(isinstance(name, str) and name.strip() for name in names):
         raise InputError("must be a style or an array of styles.", param="style")
     return styles_key(names)

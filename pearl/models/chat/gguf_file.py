@@ -87,7 +87,7 @@ def _read(path: Path, size: int, changed: int) -> ModelFile:
 
 
 def read_gguf(path: Path) -> ModelFile:
-    """Read the header of a GGUF file. Raises OSError, and ValueError if it is none, or cut off before its tensors."""
+    """Read the header of a GGUF file. Raises OSError, and ValueError if it is none or seen to be cut off."""
     status = path.stat()
     return _read(path, status.st_size, status.st_mtime_ns)
 
@@ -102,13 +102,22 @@ class _Contents:
         if data[: len(MAGIC)] != MAGIC:
             raise ValueError("it does not begin as a GGUF file does")
         try:
-            version, _tensors, fields = self._number("I"), self._number("Q"), self._number("Q")
+            version, tensors, fields = self._number("I"), self._number("Q"), self._number("Q")
             if version not in VERSIONS:
                 raise ValueError(f"its format has version {version}; 2 and 3 can be read")
             self.fields: dict[str, Any] = dict(self._field() for _ in range(fields))
             self.fields.pop(MERGES, None)
+            last = max((self._tensor_offset() for _ in range(tensors)), default=-1)
         except (struct.error, UnicodeDecodeError) as error:
             raise ValueError("it is cut off before its tensors begin") from error
+        if self._position + last >= len(data):
+            raise ValueError("it is cut off before its last tensor")
+
+    def _tensor_offset(self) -> int:
+        """Read a tensor's description; return its offset from the beginning of the first tensor."""
+        self._string()
+        _shape, _kind = [self._number("Q") for _ in range(self._number("I"))], self._number("I")
+        return int(self._number("Q"))
 
     def _field(self) -> tuple[str, Any]:
         name = self._string()

@@ -77,19 +77,6 @@ class Cluster:
         """Connect this process to the cluster; return the workers that it has room for. Raises InputError."""
         return _connected(self)
 
-    def ask(self, question: Callable[[], Result]) -> Result:
-        """Have a machine of the cluster call a function; return what it returns. Raises InputError if none can."""
-        place = self.connect()
-        import ray
-        from ray.exceptions import RayError
-
-        task: Any = ray.remote(lambda: question())  # Ray takes no partial
-        asked = task.options(num_cpus=place.cpus, num_gpus=place.gpus).remote()
-        try:
-            return ray.get(asked, timeout=NO_WORKER_S)  # type: ignore[no-any-return]
-        except RayError as error:
-            raise _refused(self.address, f"no machine says how it computes ({told_by(error)})") from error
-
 
 def _refused(option: str, why: str) -> InputError:
     return InputError(f"Ray cluster {option}: {why}.")

@@ -69,21 +69,20 @@ def test_a_connection_without_a_request_is_closed(port: int, hurry: Callable[[],
         assert is_closed(connection)
 
 
-def test_the_head_of_the_next_request_has_as_long(port: int, hurry: Callable[[], None]) -> None:
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (b"GET /early HTTP/1.1\r\nHost: a\r\n\r\n", b"GET /early HT"),
+        (b"POST /early HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n", b"a few bytes"),
+    ],
+    ids=["the next head", "a body that nobody reads"],
+)
+def test_what_follows_an_answer_has_as_long(port: int, hurry: Callable[[], None], first: bytes, then: bytes) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
-        connection.sendall(b"GET /early HTTP/1.1\r\nHost: a\r\n\r\n")
+        connection.sendall(first)
         read_until(connection, b"not read")
         hurry()
-        connection.sendall(b"GET /early HT")
-        assert is_closed(connection)
-
-
-def test_a_body_that_nobody_reads_has_as_long(port: int, hurry: Callable[[], None]) -> None:
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
-        connection.sendall(b"POST /early HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n")
-        read_until(connection, b"not read")
-        hurry()
-        connection.sendall(b"a few bytes")
+        connection.sendall(then)
         assert is_closed(connection)
 
 
