@@ -6,6 +6,7 @@ from __future__ import annotations
 import email
 import email.policy
 import getpass
+import grp
 import os
 import shutil
 import signal
@@ -112,8 +113,9 @@ class Dovecot:
         self.ca = certificate(base / "cert.pem", timedelta(days=2))
         root = os.geteuid() == 0
         self._uid, self._gid = (65534, 65534) if root else (os.geteuid(), os.getegid())
-        me = getpass.getuser()
-        accounts = "" if root else f"default_internal_user = {me}\ndefault_login_user = {me}\n"
+        me, group = getpass.getuser(), grp.getgrgid(os.getegid()).gr_name
+        own = {"internal_user": me, "login_user": me, "internal_group": group}
+        accounts = "" if root else "".join(f"default_{what} = {name}\n" for what, name in own.items())
         for folder in ("home", "mail"):
             (base / folder).mkdir()
         (base / "users").write_text(f"{ADDRESS}:{{PLAIN}}{PASSWORD}\n")

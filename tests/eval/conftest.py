@@ -114,7 +114,7 @@ TELL = """
 const tell = (outcome) => {
   const element = document.createElement("pre");
   element.id = "outcome";
-  element.textContent = JSON.stringify(outcome);
+  element.textContent = JSON.stringify([outcome, { ...localStorage }]);
   document.body.append(element);
 };
 """
@@ -123,14 +123,17 @@ const tell = (outcome) => {
 @pytest.fixture
 def chromium(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """Open a page in headless Chromium, run a script in it, and return what it tells with ``tell(...)``; what the
-    browser keeps stays from one call to the next."""
+    page keeps stays from one call to the next (a browser that ends at once may lose it)."""
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None:
         pytest.skip("there is no Chromium to open the page with")
 
+    kept: dict[str, str] = {}
+
     def run(page: Path, script: str, *flags: str) -> dict[str, Any]:
         driven = tmp_path / "driven.html"  # the same file each time: what a browser keeps is a page's own
-        driver = f"<script>{TELL}\n(() => {{ {script} }})();</script></body>"
+        before = json.dumps(kept).replace("<", "\\u003c")
+        driver = f"<script>{TELL}\nObject.assign(localStorage, {before});\n(() => {{ {script} }})();</script></body>"
         driven.write_text(page.read_text(encoding="utf-8").replace("</body>", driver), encoding="utf-8")
         words = [
             "--headless",
@@ -144,7 +147,8 @@ def chromium(tmp_path: Path) -> Callable[..., dict[str, Any]]:
         done = subprocess.run([browser, *words], capture_output=True, text=True, timeout=120, check=False)
         found = re.search(r'<pre id="outcome">(.*?)</pre>', done.stdout, re.DOTALL)
         assert found, done.stderr[-2000:] + done.stdout[-500:]
-        told: dict[str, Any] = json.loads(html.unescape(found[1]))
+        told, now = json.loads(html.unescape(found[1]))
+        kept.update(now)
         return told
 
     return run

@@ -103,7 +103,7 @@ def test_axe_finds_nothing_wrong_with_variants_questions_and_signing_in(
 
 def test_the_keyboard_alone_writes_and_accepts(signed_in: Any, chromium: Browser) -> None:
     tab, served = chromium, signed_in(DRAFT, documents=TEXTS)
-    assert tab.run("document.activeElement.id") == "request"
+    tab.until("document.activeElement.id === 'request'")
     tab.type(REQUEST)
     tab.press("Enter", 13, modifiers=2)
     written(tab)
@@ -114,7 +114,7 @@ def test_the_keyboard_alone_writes_and_accepts(signed_in: Any, chromium: Browser
     reach(tab, "document.activeElement.id === 'accept'", back=True)
     tab.press("Enter", 13)
     tab.until("document.querySelector('#status').textContent.startsWith('Kept')")
-    assert tab.run("document.activeElement.id") == "request"
+    tab.until("document.activeElement.id === 'request'")
     assert [row.outcome for row in served.house.rows("feedback")] == ["edited"]
 
 

@@ -143,7 +143,7 @@ def test_begin_import_export_and_erase(listen: Any, chromium: Browser, tmp_path:
     tab.call("Network.clearBrowserCookies")
     tab.size(360)
     tab.open(f"{served.address}/")
-    assert tab.run("document.activeElement.id") == "name"
+    tab.until("document.activeElement.id === 'name'")
     assert tab.run("document.documentElement.scrollWidth") <= 360
     assert tab.nameless() == []
     tab.type("Ann")

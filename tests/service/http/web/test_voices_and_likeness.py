@@ -132,7 +132,7 @@ def test_the_likeness_of_a_text_is_said_plainly(signed_in: Any, chromium: Browse
 def play(tab: Browser, number: int, of: int, *, right: bool) -> None:
     """Choose one of the texts of a pair: the person's begins with 'Own'."""
     tab.until(f"document.querySelector('#blind h3')?.textContent === 'Pair {number} of {of}'")
-    assert tab.run("document.activeElement === document.querySelector('#blind h3')")
+    tab.until("document.activeElement === document.querySelector('#blind h3')")
     texts = tab.run("[...document.querySelectorAll('#blind article .text')].map((text) => text.textContent)")
     (own,) = (place for place, text in enumerate(texts) if text.startswith("Own"))
     tab.click(f"#blind article:nth-child({1 + (own if right else 1 - own)}) button")
