@@ -12,8 +12,9 @@ from svg_pictures import Bar, intervals_picture
 from eval.commands.studies.calibration import METRICS as CALIBRATION
 from eval.commands.studies.retrieval import METRICS as RETRIEVAL
 from eval.drafts.comparison import METRICS as DRAFTS
+from eval.drafts.comparison import metrics_in
 from eval.report.render import markdown
-from eval.report.tables import Columns, Table, interval, metrics_table, shown
+from eval.report.tables import Columns, Table, interval, metric_columns, metrics_table, shown
 from pearl.settings import EMBEDDED
 from retriever.registry import ENTRIES
 
@@ -45,6 +46,7 @@ BENCHMARKS = {
     **{f"aeslc-past{n}": f"the same, {n} texts before each" for n in (5, 10, 20, 50)},
     "digitalgov": "posts of digital.gov",
 }
+OF_DRAFTS = ("rouge1", "carried_over", "edges")
 Json = Mapping[str, Any]
 
 
@@ -61,6 +63,7 @@ def tables() -> dict[str, str]:
         "drafts": _figures(drafts, _written(drafts), *FIGURES[7:]),
         "drafts-kinds": _rows("ROUGE-1.", _drafts_of_kinds()),
         "benchmark": _rows("Gain of the best document, nats.", map(_of_benchmark, BENCHMARKS)),
+        "benchmark-drafts": _of_drafts(),
         "revision": _figures(revision | policies, policies["policies"], "rouge1", "bertscore", "likeness"),
     }
 
@@ -165,6 +168,15 @@ def _of_benchmark(name: str) -> Json:
     gap = next(row["gain"] for row in result["differences"] if row["against"] == "best baseline")
     about = f"{BENCHMARKS[name]}, {result['requests']} of {result['users']} users"
     return {"": about, "PEARL": gains.pop(EMBEDDED), **gains, "PEARL less the best": gap}
+
+
+def _of_drafts() -> str:
+    """The figures of each system's drafts of AESLC."""
+    result = read("benchmark-aeslc-drafts")
+    metrics = {metric.name: metric for metric in metrics_in(result["systems"][0])}
+    columns: Columns = {"": lambda row: "PEARL" if row["system"] == EMBEDDED else row["system"]}
+    columns |= metric_columns([metrics[name] for name in OF_DRAFTS])
+    return markdown(Table.of(f"{result['n']} requests of {result['users']} users.", result["systems"], columns))
 
 
 def _drafts_of_kinds() -> Iterator[Json]:

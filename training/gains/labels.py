@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 from pearl.errors import InputError
@@ -50,8 +49,7 @@ class SplitScoring:
     @cached_property
     def _model(self) -> AuxiliaryModel | RayAuxiliary:
         options = self._run.options
-        named = product(self._run.corpora, SPLITS)
-        files = (scores_file(options.work, corpus.name, split) for corpus, split in named)
+        files = (scores_file(options.work, corpus.name, split) for corpus in self._run.corpora for split in SPLITS)
         dtype = dtype_for(options.dtype, (file.with_suffix(".parts") for file in files))
         return auxiliary_model(options.aux, options.device, dtype, options.ray)
 

@@ -233,19 +233,20 @@ def compared(
     seed: int,
 ) -> dict[str, Any]:
     """The figures of each system, and paired differences: of every system from "none", and of each system that is no
-    baseline from the best baseline. Permutation p-values are within users, with Holm's correction within a metric."""
+    baseline from the best one and from "rag". Permutation p-values are within users, Holm-corrected."""
     drawn = clusters([case.record for case in cases])
     bootstrap = Bootstrap(drawn.names, seed=seed)
     estimates = {name: figures(metrics, bootstrap, of_system) for name, of_system in measured.items()}
     baselines = [system.name for system in systems if system.kind == BASELINE]
     pairs = [(system.name, NONE) for system in systems if system.name != NONE]
-    pairs += [(system.name, BEST) for system in systems if system.kind != BASELINE]
+    besides = [other for other in (BEST, RAG) if other == BEST or other in measured]
+    pairs += [(system.name, other) for system in systems if system.kind != BASELINE for other in besides]
     rows: list[dict[str, Any]] = [{"system": name, "against": other} for name, other in pairs]
     for metric in metrics:
         if metric.name in (SECONDS, TOKENS):
             continue
         values = {name: of_system[metric.name] for name, of_system in estimates.items()}
-        others = {NONE: NONE, BEST: best_of(metric, {name: values[name] for name in baselines})}
+        others = {NONE: NONE, RAG: RAG, BEST: best_of(metric, {name: values[name] for name in baselines})}
         found = []
         for row in rows:
             name, other = row["system"], others[row["against"]]
