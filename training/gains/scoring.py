@@ -163,7 +163,7 @@ def dtype_for(dtype: str, folders: Iterable[Path]) -> str:
     a run goes on as it began."""
     files = (folder / WORK_FILE for folder in folders)
     kept = [json.loads(file.read_text(encoding="utf-8")) for file in files if dtype == AUTO and file.exists()]
-    return next((str(work["fingerprint"]["dtype"]) for work in kept), dtype)
+    return next(filter(None, (work.get("fingerprint", {}).get("dtype") for work in kept)), dtype)
 
 
 def describe(
