@@ -19,15 +19,15 @@ from tests.source import ROOT, sources
 
 MOST = {
     "lines of packages": {
-        "lines of pearl": 14_018,
-        "lines of retriever": 5_133,
+        "lines of pearl": 14_035,
+        "lines of retriever": 5_116,
         "lines of service": 31_003,
         "lines of training": 7_064,
         "lines of eval": 22_643,
     },
     "lines beside the packages": {
         "lines of docs/*.py and benchmarks": 2_936,
-        "lines of tests": 71_502,
+        "lines of tests": 71_499,
     },
     "modules": {"modules": 498},
     "short modules": {"modules under 60 lines": 41},

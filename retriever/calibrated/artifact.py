@@ -194,8 +194,7 @@ def artifact_retriever(folder: Path, encoder: Encoder) -> CalibratedRetriever:
     if encoder.name != artifact.encoder:
         raise InputError(
             f"The artifact {folder} was trained with the encoder '{artifact.encoder}', not with '{encoder.name}'; "
-            f"set PEARL_ENCODER to {encoder_option(artifact.encoder)}, or train again.",
-            param="encoder",
+            f"set PEARL_ENCODER to {encoder_option(artifact.encoder)}, or train again."
         )
     return CalibratedRetriever(
         artifact.name,

@@ -98,9 +98,7 @@ class TransformersAuxiliary:
         if self._window is not None and tokens > self._window:
             raise InputError(
                 f"A prompt and its target have {tokens} tokens; the window of the model '{self.name}' holds "
-                f"{self._window}. Name a model with a longer one.",
-                param="aux",
-                code="window_exceeded",
+                f"{self._window}. Name a model with a longer one."
             )
 
 

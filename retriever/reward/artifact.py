@@ -77,16 +77,12 @@ def read_reward(folder: Path) -> RewardArtifact:
     """Read the manifest of a reward model and check its files. Raises InputError if anything is wrong."""
     missing = InputError(
         f"{folder}: is not a reward model: it has no {MANIFEST}. Name '{EMBEDDED}' or a folder that "
-        "'pearl train reward' wrote.",
-        param="model",
-        code="not_an_artifact",
+        "'pearl train reward' wrote."
     )
     content = manifest_content(folder / MANIFEST, FORMAT, missing)
     if content.get("kind") != KIND:
         raise InputError(
-            f"{folder}: holds another artifact, not a reward model; name a folder that 'pearl train reward' wrote.",
-            param="model",
-            code="not_an_artifact",
+            f"{folder}: holds another artifact, not a reward model; name a folder that 'pearl train reward' wrote."
         )
     artifact = manifest_record(RewardArtifact, content, folder / MANIFEST)
     check_carried(folder, artifact.files, (), (MANIFEST, PARTIAL))

@@ -48,8 +48,7 @@ class RewardModel:
         if source_digest(str(base)) != artifact.base_digest:
             raise InputError(
                 f"{folder}: was trained on another encoder than the '{artifact.base}' that is installed; install that "
-                "one, or train again.",
-                param="model",
+                "one, or train again."
             )
         return cls(artifact, base, head)
 
@@ -63,9 +62,7 @@ class RewardModel:
         if self._head is None:
             raise InputError(
                 f"{self.artifact.name}: was trained on pairs by their cosine and gives no scores; name a model trained "
-                "with --variant R or PR.",
-                param="model",
-                code="no_scores",
+                "with --variant R or PR."
             )
         _check(texts)
         return self._head.scores(self._ready().of(texts)) if texts else np.empty(0)
@@ -110,9 +107,5 @@ def load_scores(name: str, called: str) -> Callable[[Sequence[str]], Floats]:
     except InputError as error:
         raise InputError(f"{called}: {error.message}", param="model", code=error.code) from error
     if not model.scores_paragraphs:
-        raise InputError(
-            f"{called}: decides pairs and gives no scores; name a model trained with --variant R or PR.",
-            param="model",
-            code="no_scores",
-        )
+        raise InputError(f"{called}: decides pairs and gives no scores; name a model trained with --variant R or PR.")
     return model.score

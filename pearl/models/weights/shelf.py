@@ -94,7 +94,6 @@ class ModelStore:
             raise NotFound(
                 f"There is no model '{name}'; there are {self.names()}. "
                 "Add another with: pearl models get NAME --from URL-OR-FILE",
-                param="name",
             )
         return weights
 
@@ -129,8 +128,7 @@ class ModelStore:
         if (path := self.path(weights)) is not None:
             raise InputError(
                 f"{weights.name} belongs to the installed package {weights.parts[0].package} ({path}), which PEARL "
-                "needs; it stays.",
-                param="name",
+                "needs; it stays."
             )
         raise NotFound(f"{weights.name} is not on this machine.", param="name")
 
@@ -155,18 +153,16 @@ def model_path(name_or_path: str | Path, home: Path) -> Path:
         if path is None:
             raise InputError(
                 f"{weights.name} is not on this machine; fetch it with: pearl models get {weights.name}",
-                code="no_model",
             )
         return path
     path = Path(name).expanduser()
     if path.is_file():
         return path
     if path.suffix == SUFFIX or path.name != name or path.exists():
-        raise InputError(f"{name}: there is no such file; name a GGUF file.", code="no_model")
+        raise InputError(f"{name}: there is no such file; name a GGUF file.")
     raise InputError(
         f"There is no model '{name}'; there are {shelf.names()}. "
         "Name one of them or a GGUF file; fetch one with: pearl models get NAME",
-        code="no_model",
     )
 
 

@@ -63,9 +63,8 @@ def test_pairs_are_decided_by_scores_or_by_the_cosine(make_reward, bert_folder):
     cosines = (one * two).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(two, axis=1)
     assert found == pytest.approx(np.clip(cosines, 1e-7, 1) - 0.5, abs=0.01)
     assert not model.scores_paragraphs
-    with pytest.raises(InputError, match="gives no scores; name a model trained with --variant R or PR") as caught:
+    with pytest.raises(InputError, match="gives no scores; name a model trained with --variant R or PR"):
         model.score(first)
-    assert caught.value.code == "no_scores"
 
 
 def test_a_cosine_of_one_half_is_for_the_second_text_as_published(make_reward, monkeypatch):

@@ -19,6 +19,8 @@ QUAY = "1. We met on the old quay.\n"
 FRAME = "The {0} is also used to {0} the board and set its type. "
 CLAUSE = "and it is a theory of the {} and of nothing else at all, "
 NAMES = ("load", "read", "boot", "stop")
+TWICE = "".join(map(FRAME.format, NAMES[:2]))
+DEALS = [f"{number} - Gas Daily + .199 " for number in range(72340, 72370)]
 
 
 @pytest.mark.parametrize(
@@ -35,14 +37,11 @@ NAMES = ("load", "read", "boot", "stop")
             False,
         ),
         # circles
-        ("Hm. " + "".join(map(FRAME.format, NAMES)), "Hm. " + "".join(map(FRAME.format, NAMES[:2])), 0, True),
+        ("Hm. " + "".join(map(FRAME.format, NAMES)), f"Hm. {TWICE}", 0, True),
         ("Hm, " + "".join(map(CLAUSE.format, NAMES)), "Hm, " + "".join(map(CLAUSE.format, NAMES[:2])), 0, True),
-        (
-            "".join(map(FRAME.format, NAMES[:2])) + "The stop is also used to",
-            "".join(map(FRAME.format, NAMES[:2])),
-            0,
-            True,
-        ),
+        (TWICE + "The stop is also used to", TWICE, 0, True),
+        # counting on, in a line and in lines
+        *((blank.join(DEALS), blank.join(DEALS[:8]), 0, True) for blank in (" ", "\n")),
         # neither
         *(
             (draft, draft, 0, False)
@@ -50,8 +49,9 @@ NAMES = ("load", "read", "boot", "stop")
                 "Thank you.\nThank you.\nBo",
                 "1. Ask Bo to wait for us.\n2. Ask Bo to wait for them.",
                 "Row the boat to the quay.\nNo.\nRow the boat to the quay.",
-                "".join(map(FRAME.format, NAMES[:2])) + "Then we go home and wait for the rest of you.",
-                "12",
+                TWICE + "Then we go home and wait for the rest of you.",
+                " ".join(DEALS[:7]).strip(),
+                "0 1 2 3 4 5 6 7 8 9 10 11 12",
                 "",
             )
         ),
