@@ -11,15 +11,15 @@ from svg_pictures import Bar, intervals_picture
 
 from eval.commands.studies.calibration import METRICS as CALIBRATION
 from eval.commands.studies.retrieval import METRICS as RETRIEVAL
+from eval.drafts.comparison import BENCHMARK_METRICS
 from eval.drafts.comparison import METRICS as DRAFTS
-from eval.drafts.comparison import metrics_in
 from eval.report.render import markdown
 from eval.report.tables import Columns, Table, interval, metric_columns, metrics_table, shown
 from pearl.settings import EMBEDDED
 from retriever.registry import ENTRIES
 
 RESULTS = Path(__file__).resolve().parent / "results"
-METRICS = {metric.name: metric for metric in (*DRAFTS, *RETRIEVAL, *CALIBRATION)}
+METRICS = {metric.name: metric for metric in (*DRAFTS, *BENCHMARK_METRICS, *RETRIEVAL, *CALIBRATION)}
 FIGURES = (
     *("top1_gain", "share_of_best", "win_rate", "pearson_r", "calibration_error", "constant_error"),
     *("variance_explained", "rouge1", "rouge2", "bertscore", "likeness"),
@@ -173,9 +173,8 @@ def _of_benchmark(name: str) -> Json:
 def _of_drafts() -> str:
     """The figures of each system's drafts of AESLC."""
     result = read("benchmark-aeslc-drafts")
-    metrics = {metric.name: metric for metric in metrics_in(result["systems"][0])}
     columns: Columns = {"": lambda row: "PEARL" if row["system"] == EMBEDDED else row["system"]}
-    columns |= metric_columns([metrics[name] for name in OF_DRAFTS])
+    columns |= metric_columns([METRICS[name] for name in OF_DRAFTS])
     return markdown(Table.of(f"{result['n']} requests of {result['users']} users.", result["systems"], columns))
 
 

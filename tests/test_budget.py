@@ -19,19 +19,19 @@ from tests.source import ROOT, sources
 
 MOST = {
     "lines of packages": {
-        "lines of pearl": 14_035,
-        "lines of retriever": 5_116,
+        "lines of pearl": 14_030,
+        "lines of retriever": 5_121,
         "lines of service": 31_003,
         "lines of training": 7_064,
-        "lines of eval": 22_643,
+        "lines of eval": 22_642,
     },
     "lines beside the packages": {
-        "lines of docs/*.py and benchmarks": 2_936,
-        "lines of tests": 71_499,
+        "lines of docs/*.py and benchmarks": 2_935,
+        "lines of tests": 71_484,
     },
     "modules": {"modules": 498},
     "short modules": {"modules under 60 lines": 41},
-    "words": {"words of Markdown": 44_627},
+    "words": {"words of Markdown": 44_626},
     "commands": {"commands": 77},
     "ways to ask": {"options": 563, "choices": 117, "settings": 32},
     "seconds": {"seconds of make test": 360},  # on two quiet cores; pytest's last line says what it took

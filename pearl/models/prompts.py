@@ -177,12 +177,7 @@ def draft_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Pro
 def second_prompt(inputs: PromptInputs, model: ChatModel, max_tokens: int) -> Prompt:
     """Build the prompt for another try after the model answered as an assistant: reworded, all in one message. Raises
     ContextExceeded."""
-    slots = {
-        "noun": inputs.template.noun,
-        "length": _length(inputs),
-        "task": _asked(inputs, inputs.request),
-    }
-
+    slots = {"noun": inputs.template.noun, "length": _length(inputs), "task": _asked(inputs, inputs.request)}
     begun = _begun(inputs, model)
 
     def ask(documents: str) -> tuple[Message, ...]:

@@ -200,4 +200,4 @@ def _load(folder: Path, reading: PairReading) -> _PairReader:
         return _TorchReader(folder, reading) if known is None else _RuntimeReader(known, reading)
     except (OSError, ValueError, SafetensorError) as error:
         why = str(error).strip().partition("\n")[0]
-        raise InputError(f"{folder}: the cross-encoder cannot be loaded: {why}") from error
+        raise InputError(f"{folder}: the cross-encoder cannot be loaded: {why}", code="damaged_file") from error

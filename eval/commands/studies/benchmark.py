@@ -65,8 +65,7 @@ EXAMPLES = """
   pearl eval benchmark blogs --data blogs --llm openai --users 100 --json benchmark.json
   pearl eval benchmark history --data history.jsonl.gz --llm embedded --past 10
 """
-NONE, DENSE = "none", "dense"
-OTHERS = ("recent", "random", "bm25", DENSE)  # the baselines; --model stands beside them
+NONE, OTHERS = "none", ("recent", "random", "bm25", "dense")  # the baselines; --model stands beside them
 BEST = "best baseline"
 EXAMPLES_WITHOUT = 2  # texts of other people in the auxiliary model's prompt without a document, as in training
 TARGET_TOKENS, DOCUMENT_TOKENS, REQUEST_TOKENS = 128, 160, 256  # that it sees, as in training
@@ -132,9 +131,9 @@ def drafted(options: BenchmarkOptions, chosen: Benchmark, cases: Sequence[Case])
 
     material = WritingMaterial(tuple(cases), tuple(cases), {})
     with ready(options.writing(chosen), (), material, options.max_cost) as session:
-        at = OTHERS.index(DENSE) + 1
-        rag = replace(session.systems[at - 1], name=RAG, build=rag_prompt)
-        systems = [replace(zero_shot_system(cases), name=NONE), *session.systems[:at], rag, *session.systems[at:]]
+        systems = [replace(zero_shot_system(cases), name=NONE), *session.systems]
+        dense = [system.name for system in systems].index("dense")
+        systems.insert(dense + 1, replace(systems[dense], name=RAG, build=rag_prompt))
         all_inputs = [session.plan.all_inputs(cases, system) for system in systems]
         builders = [system.build for system in systems]
         made = zip(all_inputs, builders, strict=True)

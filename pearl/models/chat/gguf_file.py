@@ -80,6 +80,8 @@ def _like_a_mark(text: str) -> bool:
 
 @lru_cache(maxsize=4)
 def _read(path: Path, size: int, changed: int) -> ModelFile:
+    if size < len(MAGIC):
+        raise ValueError("it is empty or cut off")
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         fields = _Contents(data).fields
         digest = sha256(data[:SAMPLE] + data[-SAMPLE:] + str(size).encode()).hexdigest()[:12]

@@ -151,9 +151,7 @@ def model_path(name_or_path: str | Path, home: Path) -> Path:
     if weights is not None:
         path = shelf.path(weights)
         if path is None:
-            raise InputError(
-                f"{weights.name} is not on this machine; fetch it with: pearl models get {weights.name}",
-            )
+            raise InputError(f"{weights.name} is not on this machine; fetch it with: pearl models get {weights.name}")
         return path
     path = Path(name).expanduser()
     if path.is_file():

@@ -106,7 +106,10 @@ def no_list_of_files(folder: Path) -> None:
         (lambda folder: (folder / SIGNALS).unlink(), f"its file '{SIGNALS}' is missing"),
         (lambda folder: (folder / "notes.txt").write_text("mine"), "the file 'notes.txt' does not belong to it"),
         (changed_file, "'cross-encoder/model.safetensors' is not the one"),
-        (lambda folder: (folder / CROSS_ENCODER / "tokenizer.json").unlink(), "tokenizer.json' is missing"),
+        (
+            lambda folder: (folder / CROSS_ENCODER / "tokenizer.json").unlink(),
+            "'cross-encoder/tokenizer.json' is missing",
+        ),
         (lambda folder: shutil.rmtree(folder / CROSS_ENCODER), "is missing"),
         (no_list_of_files, f"its file '{SIGNALS}' is missing"),
         (lambda folder: (folder / MANIFEST).unlink(), f"it has no {MANIFEST}"),

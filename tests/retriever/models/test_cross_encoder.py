@@ -156,6 +156,7 @@ def test_a_folder_that_cannot_be_loaded(damage, cross_encoder_folder, tmp_path):
     damage(folder)
     with pytest.raises(InputError, match="the cross-encoder cannot be loaded") as caught:
         CrossEncoderModel(folder, PairReading(128)).load()
+    assert caught.value.code == "damaged_file"
     assert "\n" not in caught.value.message
 
 

@@ -138,6 +138,7 @@ def test_a_model_that_cannot_be_loaded(name, tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match="'embedded'") as caught:
         SentenceEncoder(name.format(folder=tmp_path)).load()
+    assert (caught.value.param, caught.value.code) == ("encoder", "encoder_not_found")
     assert "\n" not in caught.value.message
 
 
@@ -194,4 +195,5 @@ def test_a_damaged_folder(file, damaged, tiny, tmp_path):
         path.write_bytes(damaged(content))
     with pytest.raises(InputError, match="'embedded'") as caught:
         SentenceEncoder(str(path.parent)).load()
+    assert (caught.value.param, caught.value.code) == ("encoder", "encoder_not_found")
     assert "\n" not in caught.value.message

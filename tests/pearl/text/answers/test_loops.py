@@ -52,6 +52,7 @@ DEALS = [f"{number} - Gas Daily + .199 " for number in range(72340, 72370)]
                 TWICE + "Then we go home and wait for the rest of you.",
                 " ".join(DEALS[:7]).strip(),
                 "0 1 2 3 4 5 6 7 8 9 10 11 12",
+                "12",
                 "",
             )
         ),

@@ -2,14 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.importing.sources.mbox import (
-    Patch,
-    read_patch,
-    unwrap,
-    without_attached,
-    without_banners,
-    without_images,
-)
+from service.importing.sources.mbox import Patch, read_patch, unwrap, without_attached, without_banners, without_images
 
 
 def test_armour_that_does_not_end():
